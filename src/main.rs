@@ -1,0 +1,2 @@
+//! quadrille
+fn main() {}
