@@ -1,1 +1,6 @@
-//! jit
+//! Shader IR to native quad code through Cranelift, and the reference interpreter of the same IR.
+//!
+//! Knows nothing of textures: an intrinsic has a signature ([`abi::Intrinsic`]), that is all.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod abi;
