@@ -28,8 +28,7 @@ pub const RESULT_CELL: usize = 32;
 /// the order that the IR instruction has them, results go to `cells[RESULT_CELL..]`. Only the first `lanes` lanes
 /// (4 or 8) are valid; lanes whose exec mask is 0 still feed derivatives, and must get a result of any safe value.
 /// An intrinsic never unwinds.
-pub type Intrinsic =
-    unsafe extern "C" fn(a: *const Binding, b: *const Binding, op: u64, cells: *mut Cell, lanes: u32);
+pub type Intrinsic = unsafe extern "C" fn(a: *const Binding, b: *const Binding, op: u64, cells: *mut Cell, lanes: u32);
 
 /// What a resource slot holds. Unused slots are [`Binding::NULL`]: loads give 0, stores vanish.
 #[repr(C)]

@@ -4,3 +4,6 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod abi;
+pub mod program;
+
+pub use program::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
