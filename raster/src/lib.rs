@@ -1,1 +1,2 @@
 //! raster
+pub mod format;
