@@ -1,1 +1,2 @@
 //! quadrille
+pub mod scene;
