@@ -117,9 +117,18 @@ const RGB10A2: [Field; 4] = [
     Field { shift: 20, bits: 10 },
     Field { shift: 30, bits: 2 },
 ];
-const RG11B10: [Field; 4] =
-    [Field { shift: 0, bits: 11 }, Field { shift: 11, bits: 11 }, Field { shift: 22, bits: 10 }, NONE];
-const RGB9E5: [Field; 4] = [Field { shift: 0, bits: 9 }, Field { shift: 9, bits: 9 }, Field { shift: 18, bits: 9 }, NONE];
+const RG11B10: [Field; 4] = [
+    Field { shift: 0, bits: 11 },
+    Field { shift: 11, bits: 11 },
+    Field { shift: 22, bits: 10 },
+    NONE,
+];
+const RGB9E5: [Field; 4] = [
+    Field { shift: 0, bits: 9 },
+    Field { shift: 9, bits: 9 },
+    Field { shift: 18, bits: 9 },
+    NONE,
+];
 
 /// A row of the table: capabilities follow from the kind, but for the exceptions given by `renderable`.
 const fn color(name: &'static str, kind: Kind, fields: [Field; 4], srgb: bool, renderable: bool) -> FormatInfo {
@@ -163,7 +172,15 @@ const fn depth(name: &'static str, bits: u8, kind: Kind, stencil: bool) -> Forma
         bytes: storage + stencil as u32,
         components: 1,
         kind,
-        fields: [Field { shift: 0, bits: if bits == 0 { 8 } else { bits } }, NONE, NONE, NONE],
+        fields: [
+            Field {
+                shift: 0,
+                bits: if bits == 0 { 8 } else { bits },
+            },
+            NONE,
+            NONE,
+            NONE,
+        ],
         srgb: false,
         depth: bits != 0,
         stencil,
@@ -303,7 +320,11 @@ impl FromStr for TextureFormat {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Self, UnknownFormat> {
-        TextureFormat::ALL.iter().copied().find(|f| f.name() == name).ok_or_else(|| UnknownFormat(name.to_owned()))
+        TextureFormat::ALL
+            .iter()
+            .copied()
+            .find(|f| f.name() == name)
+            .ok_or_else(|| UnknownFormat(name.to_owned()))
     }
 }
 
@@ -333,8 +354,22 @@ mod tests {
     #[test]
     fn capabilities_follow_webgpu() {
         use TextureFormat::*;
-        assert_eq!((Rgba8Unorm.info().bytes, Rg11b10Ufloat.info().bytes, Rgb9e5Ufloat.info().bytes), (4, 4, 4));
-        assert_eq!((Rgba16Float.info().bytes, Rgba32Float.info().bytes, Rgb10a2Unorm.info().bytes), (8, 16, 4));
+        assert_eq!(
+            (
+                Rgba8Unorm.info().bytes,
+                Rg11b10Ufloat.info().bytes,
+                Rgb9e5Ufloat.info().bytes
+            ),
+            (4, 4, 4)
+        );
+        assert_eq!(
+            (
+                Rgba16Float.info().bytes,
+                Rgba32Float.info().bytes,
+                Rgb10a2Unorm.info().bytes
+            ),
+            (8, 16, 4)
+        );
         assert!(Rgba8UnormSrgb.info().resolvable && !R32Float.info().resolvable && !Rgba8Uint.info().resolvable);
         assert!(!R8Uint.info().filterable && !R8Uint.info().blendable && R8Uint.info().renderable);
         assert!(!Rgb9e5Ufloat.info().renderable && Depth16Unorm.info().renderable && !Stencil8.info().filterable);

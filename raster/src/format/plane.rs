@@ -62,17 +62,24 @@ impl TextureFormat {
     pub const fn plane_kind(self) -> PlaneKind {
         let info = self.info();
         if info.depth || info.stencil {
-            let stored = if info.depth && info.stencil { info.bytes - 1 } else { info.bytes };
+            let stored = if info.depth && info.stencil {
+                info.bytes - 1
+            } else {
+                info.bytes
+            };
             return PlaneKind::Packed { bytes: stored as u8 };
         }
         let components = info.components;
         match (info.fields[0].bits, info.kind) {
             (16, Kind::Float) => PlaneKind::Half { components },
             (32, _) => PlaneKind::Word { components },
-            (16, kind) if info.bytes == 8 => {
-                PlaneKind::Short { components, signed: matches!(kind, Kind::Snorm | Kind::Sint) }
-            }
-            _ => PlaneKind::Packed { bytes: info.bytes as u8 },
+            (16, kind) if info.bytes == 8 => PlaneKind::Short {
+                components,
+                signed: matches!(kind, Kind::Snorm | Kind::Sint),
+            },
+            _ => PlaneKind::Packed {
+                bytes: info.bytes as u8,
+            },
         }
     }
 }
@@ -115,7 +122,10 @@ impl PlaneWords {
                 PlaneKind::Word { .. } => word(c),
             };
         }
-        PlaneWords { words, count: kind.planes() }
+        PlaneWords {
+            words,
+            count: kind.planes(),
+        }
     }
 
     /// The texel's bytes, at the head of the result.
@@ -157,7 +167,10 @@ mod tests {
         assert_eq!(words(Rgba8Unorm, [1.0, 0.5, 0.0, 1.0]), [0xff00_80ff]);
         assert_eq!(words(Rgba8UnormSrgb, [0.5, 0.0, 0.0, 1.0]), [0xff00_00bc]);
         assert_eq!(words(R8Unorm, [0.5; 4]), [128]);
-        assert_eq!(words(Rgba16Float, [0.1, 1.0, 0.0, -2.0]), [0.099_975_586f32, 1.0, 0.0, -2.0].map(f32::to_bits));
+        assert_eq!(
+            words(Rgba16Float, [0.1, 1.0, 0.0, -2.0]),
+            [0.099_975_586f32, 1.0, 0.0, -2.0].map(f32::to_bits)
+        );
         assert_eq!(words(Rg32Float, [0.1; 4]), [0.1f32.to_bits(); 2]);
         assert_eq!(words(Rgba16Sint, [-1.0, 40000.0, 0.0, 1.0]), [u32::MAX, 32767, 0, 1]);
         assert_eq!(words(Depth24Plus, [1.0; 4]), [0xff_ffff]);
@@ -168,9 +181,16 @@ mod tests {
 
     #[test]
     fn words_and_texels_round_trip() {
-        for &format in TextureFormat::ALL.iter().filter(|f| f.storage().len() == 1 && f.info().renderable) {
+        for &format in TextureFormat::ALL
+            .iter()
+            .filter(|f| f.storage().len() == 1 && f.info().renderable)
+        {
             let words = PlaneWords::clear(format, [1.0, 0.0, 1.0, 1.0]);
-            assert_eq!(PlaneWords::from_texel(format, &words.to_texel(format)), words, "{format}");
+            assert_eq!(
+                PlaneWords::from_texel(format, &words.to_texel(format)),
+                words,
+                "{format}"
+            );
         }
     }
 }

@@ -61,7 +61,9 @@ pub fn f32_to_f16(value: f32) -> u16 {
         0x7c00 // 65520 and above round to infinity
     } else if magnitude < 0x3880_0000 {
         // Below 2^-14: add a magic number whose unit in the last place is 2^-24; the adder rounds to nearest even.
-        (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits()) as u16
+        (f32::from_bits(magnitude) + 0.5)
+            .to_bits()
+            .wrapping_sub(0.5f32.to_bits()) as u16
     } else {
         let rebased = magnitude - (112 << 23);
         ((rebased + 0xfff + ((rebased >> 13) & 1)) >> 13) as u16
@@ -146,15 +148,41 @@ mod tests {
     /// Values of `spec/worked/formats.out` (R-SAMP-101..104).
     #[test]
     fn normalised_integers_match_worked_values() {
-        let unorm = [(0.0, 0), (0.5, 128), (1.0 / 255.0, 1), (0.00196, 0), (0.001961, 1), (0.9999, 255), (1.5, 255)];
-        for (x, code) in unorm.into_iter().chain([(-1.0, 0), (f32::NAN, 0), (f32::INFINITY, 255)]) {
+        let unorm = [
+            (0.0, 0),
+            (0.5, 128),
+            (1.0 / 255.0, 1),
+            (0.00196, 0),
+            (0.001961, 1),
+            (0.9999, 255),
+            (1.5, 255),
+        ];
+        for (x, code) in unorm
+            .into_iter()
+            .chain([(-1.0, 0), (f32::NAN, 0), (f32::INFINITY, 255)])
+        {
             assert_eq!(f32_to_unorm(x, 8), code, "{x}");
         }
-        let snorm = [(-1.0, -127), (-0.5, -64), (0.0, 0), (0.5, 64), (1.0, 127), (-2.0, -127), (f32::NAN, 0)];
+        let snorm = [
+            (-1.0, -127),
+            (-0.5, -64),
+            (0.0, 0),
+            (0.5, 64),
+            (1.0, 127),
+            (-2.0, -127),
+            (f32::NAN, 0),
+        ];
         for (x, code) in snorm.into_iter().chain([(0.00393, 0), (0.00394, 1), (-0.00394, -1)]) {
             assert_eq!(f32_to_snorm(x, 8), code, "{x}");
         }
-        let read = [(-128, -1.0), (-127, -1.0), (-64, -0.503_937), (0, 0.0), (64, 0.503_937), (127, 1.0)];
+        let read = [
+            (-128, -1.0),
+            (-127, -1.0),
+            (-64, -0.503_937),
+            (0, 0.0),
+            (64, 0.503_937),
+            (127, 1.0),
+        ];
         for (code, x) in read {
             assert_eq!(snorm_to_f32(code, 8), x);
         }
@@ -163,13 +191,23 @@ mod tests {
     /// R-OM-4's table.
     #[test]
     fn depth_codes_match_the_table() {
-        let cases = [(0.25, 0x4000, 0x40_0000), (0.5, 0x8000, 0x80_0000), (1.0 / 3.0, 0x5555, 0x55_5555)];
+        let cases = [
+            (0.25, 0x4000, 0x40_0000),
+            (0.5, 0x8000, 0x80_0000),
+            (1.0 / 3.0, 0x5555, 0x55_5555),
+        ];
         for (z, d16, d24) in cases {
             assert_eq!((f32_to_unorm(z, 16), f32_to_unorm(z, 24)), (d16, d24));
         }
         let below_one = f32::from_bits(1.0f32.to_bits() - 1);
-        assert_eq!((f32_to_unorm(below_one, 16), f32_to_unorm(below_one, 24)), (0xffff, 0xff_fffe));
-        assert_eq!((f32_to_unorm(2f32.powi(-17), 16), f32_to_unorm(2f32.powi(-17), 24)), (0, 0x80));
+        assert_eq!(
+            (f32_to_unorm(below_one, 16), f32_to_unorm(below_one, 24)),
+            (0xffff, 0xff_fffe)
+        );
+        assert_eq!(
+            (f32_to_unorm(2f32.powi(-17), 16), f32_to_unorm(2f32.powi(-17), 24)),
+            (0, 0x80)
+        );
         assert_eq!(f32_to_unorm(2f32.powi(-18), 24), 0x40);
         assert_eq!(unorm_to_f32(0x40_0000, 24), 0.25000003);
     }
@@ -188,7 +226,10 @@ mod tests {
             assert_eq!(f32_to_f16_toward_zero(x), toward_zero, "{x} toward zero");
             assert_eq!(f32_to_f16(x), nearest, "{x} nearest");
         }
-        assert_eq!((f32_to_f16(f32::NAN), f32_to_f16_toward_zero(f32::NAN)), (0x7e00, 0x7e00));
+        assert_eq!(
+            (f32_to_f16(f32::NAN), f32_to_f16_toward_zero(f32::NAN)),
+            (0x7e00, 0x7e00)
+        );
     }
 
     #[test]
@@ -196,7 +237,10 @@ mod tests {
         for h in 0..=u16::MAX {
             let x = f16_to_f32(h);
             let other = half::f16::from_bits(h).to_f32();
-            assert!(x.to_bits() == other.to_bits() || x.is_nan() && other.is_nan(), "{h:04x}");
+            assert!(
+                x.to_bits() == other.to_bits() || x.is_nan() && other.is_nan(),
+                "{h:04x}"
+            );
             if !x.is_nan() {
                 assert_eq!(f32_to_f16(x), h);
                 assert_eq!(f32_to_f16_toward_zero(x), h);
@@ -230,7 +274,10 @@ mod tests {
             assert_eq!((f32_to_ufloat(x, 6), f32_to_ufloat(x, 5)), (f11, f10), "{x}");
         }
         assert_eq!((ufloat_to_f32(0x7bf, 6), ufloat_to_f32(0x3df, 5)), (65024.0, 64512.0));
-        assert_eq!((ufloat_to_f32(1, 6), ufloat_to_f32(1, 5)), (9.536_743e-7, 1.907_348_6e-6));
+        assert_eq!(
+            (ufloat_to_f32(1, 6), ufloat_to_f32(1, 5)),
+            (9.536_743e-7, 1.907_348_6e-6)
+        );
         assert_eq!(rgb9e5_to_f32(0x9993_20c8), [6.25, 12.5, 3.125]);
         assert_eq!(rgb9e5_to_f32(0xf800_01ff)[0], 65408.0);
         assert_eq!(rgb9e5_to_f32(1)[0], 2f32.powi(-24));

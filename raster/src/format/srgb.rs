@@ -32,12 +32,20 @@ pub fn tables() -> &'static Tables {
 }
 
 fn decode(c: f64) -> f64 {
-    if c <= 0.04045 { c / 12.92 } else { libm::pow((c + 0.055) / 1.055, 2.4) }
+    if c <= 0.04045 {
+        c / 12.92
+    } else {
+        libm::pow((c + 0.055) / 1.055, 2.4)
+    }
 }
 
 /// The rule as written: 255 times the encoded value, plus one half, not yet truncated.
 fn encode_scaled(c: f64) -> f64 {
-    let s = if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * libm::pow(c, 1.0 / 2.4) - 0.055 };
+    let s = if c <= 0.003_130_8 {
+        12.92 * c
+    } else {
+        1.055 * libm::pow(c, 1.0 / 2.4) - 0.055
+    };
     s * 255.0 + 0.5
 }
 
@@ -65,7 +73,9 @@ impl Tables {
         for (i, bucket) in buckets.iter_mut().enumerate() {
             let start = FIRST.to_bits() + ((i as u32) << 16);
             let code = limits.partition_point(|&l| l <= start) as u32 - 1;
-            let next = limits.get(code as usize + 1).map_or(0x1_0000, |&l| (l - start).min(0x1_0000));
+            let next = limits
+                .get(code as usize + 1)
+                .map_or(0x1_0000, |&l| (l - start).min(0x1_0000));
             *bucket = code << CODE_SHIFT | next;
         }
         Tables {
@@ -117,11 +127,19 @@ mod tests {
         let t = tables();
         for code in 0..=255u8 {
             assert_eq!(t.encode(t.to_linear[usize::from(code)]), code);
-            assert_eq!(t.encode(f32::from(t.to_linear16[usize::from(code)]) / 65535.0), code, "16-bit {code}");
+            assert_eq!(
+                t.encode(f32::from(t.to_linear16[usize::from(code)]) / 65535.0),
+                code,
+                "16-bit {code}"
+            );
         }
         for bits in (0..1.1f32.to_bits()).step_by(9973) {
             let x = f32::from_bits(bits);
-            assert_eq!(u32::from(t.encode(x)), (encode_scaled(f64::from(x.min(1.0))) as u32).min(255), "{x}");
+            assert_eq!(
+                u32::from(t.encode(x)),
+                (encode_scaled(f64::from(x.min(1.0))) as u32).min(255),
+                "{x}"
+            );
         }
         for code in 1..256 {
             let l = limit(code);

@@ -111,10 +111,16 @@ mod tests {
         assert_eq!(word(Rgba8Unorm, [1.0, 0.0, 0.0, 0.5]), 0x8000_00ff);
         assert_eq!(word(Bgra8Unorm, [1.0, 0.0, 0.0, 0.5]), 0x80ff_0000);
         assert_eq!(word(Rgba8UnormSrgb, [0.5, 0.18, 1.0, 0.5]), 0x80ff_76bc);
-        assert_eq!(unpack(Bgra8Unorm, &[0, 0, 255, 255]).map(f32::from_bits), [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(
+            unpack(Bgra8Unorm, &[0, 0, 255, 255]).map(f32::from_bits),
+            [1.0, 0.0, 0.0, 1.0]
+        );
         assert_eq!(unpack(R8Uint, &[7]), [7, 0, 0, 1]);
         assert_eq!(unpack(Rg8Sint, &[255, 2]), [u32::MAX, 2, 0, 1]);
-        assert_eq!(unpack(Depth16Unorm, &[0xff, 0xff]).map(f32::from_bits), [1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(
+            unpack(Depth16Unorm, &[0xff, 0xff]).map(f32::from_bits),
+            [1.0, 0.0, 0.0, 1.0]
+        );
     }
 
     /// Read, then written back: the same bits, but for snorm's second -1 and NaN payloads (R-SAMP-90).
@@ -124,7 +130,9 @@ mod tests {
         for &format in TextureFormat::ALL.iter().filter(|f| f.storage().len() == 1) {
             let n = format.info().bytes as usize;
             for _ in 0..500 {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                seed = seed
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 let half = (seed >> 11).to_le_bytes();
                 let mut bytes = [0u8; 16];
                 bytes[..8].copy_from_slice(&half);
@@ -149,7 +157,13 @@ mod tests {
     #[test]
     fn integers_clamp_on_store() {
         assert_eq!(pack(Rg8Uint, [300, 5, 0, 0], HalfRounding::NearestEven)[..2], [255, 5]);
-        assert_eq!(pack(Rg8Sint, [-300i32 as u32, 200, 0, 0], HalfRounding::NearestEven)[..2], [0x80, 0x7f]);
-        assert_eq!(pack(Rg32Sint, [-300i32 as u32, 200, 0, 0], HalfRounding::NearestEven)[..4], (-300i32).to_le_bytes());
+        assert_eq!(
+            pack(Rg8Sint, [-300i32 as u32, 200, 0, 0], HalfRounding::NearestEven)[..2],
+            [0x80, 0x7f]
+        );
+        assert_eq!(
+            pack(Rg32Sint, [-300i32 as u32, 200, 0, 0], HalfRounding::NearestEven)[..4],
+            (-300i32).to_le_bytes()
+        );
     }
 }

@@ -1,0 +1,448 @@
+//! Render pipelines: state and shaders, assembled into two programs and compiled whole.
+//!
+//! ```text
+//! Shader (vertex)   ─ inline ─ assemble ─ passes ─ compile ─► RenderPipeline.vertex
+//! Shader (fragment) ─ inline ─ assemble (interpolation, depth, blending, packing) ─ passes ─ compile ─► .fragment
+//! ```
+//!
+//! Fixed function is IR too: the interpreter runs the same program as native code.
+
+mod blend;
+mod depth;
+mod emit;
+mod fragment;
+mod interface;
+mod interpolate;
+mod state;
+mod vertex;
+
+pub use interface::{Varying, VertexInput, VertexSource};
+
+pub use state::*;
+
+use crate::layout::PlaneLayout;
+use quadrille_frontend::ir::{self, Arena, Binding, Builtin, Function, Resource, Semantic, Shader};
+use quadrille_frontend::passes;
+use quadrille_jit::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
+use std::sync::Arc;
+use std::time::Duration;
+use vertex::Assembled;
+
+/// Why a pipeline can't be made. Every variant names the pipeline's label.
+#[derive(Clone, Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum PipelineError {
+    /// A feature that is missing here: an implementation limit.
+    #[error("pipeline '{label}': {what} is not supported")]
+    Unsupported { label: String, what: String },
+    /// The vertex shader reads a location that no vertex buffer has.
+    #[error("pipeline '{label}': vertex input '{name}' at location {location} has no attribute in any vertex buffer")]
+    MissingAttribute { label: String, location: u32, name: String },
+    /// Attribute format and shader type differ.
+    #[error("pipeline '{label}': attribute {format} at location {location} can't feed a shader input of {kind}")]
+    AttributeKind {
+        label: String,
+        location: u32,
+        format: &'static str,
+        kind: &'static str,
+    },
+    /// The fragment shader reads a location that the vertex shader doesn't write.
+    #[error("pipeline '{label}': fragment input '{name}' at location {location} is not written by the vertex shader")]
+    MissingVarying { label: String, location: u32, name: String },
+    /// Kinds differ between the stages.
+    #[error(
+        "pipeline '{label}': location {location} is {vertex} in the vertex shader and {fragment} in the fragment shader"
+    )]
+    VaryingKind {
+        label: String,
+        location: u32,
+        vertex: &'static str,
+        fragment: &'static str,
+    },
+    /// State that contradicts itself or the attachments.
+    #[error("pipeline '{label}': {what}")]
+    Invalid { label: String, what: String },
+    /// A shader could not be optimised.
+    #[error("pipeline '{label}': {error}")]
+    Pass { label: String, error: passes::PassError },
+    /// A program could not be compiled.
+    #[error("pipeline '{label}': {error}")]
+    Compile { label: String, error: CompileError },
+}
+
+/// A resource slot of a pipeline: one entry of [`quadrille_jit::abi::Context::bindings`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// Where it is bound.
+    pub binding: Binding,
+    /// What the shaders declare there.
+    pub class: ir::ResourceClass,
+    /// Elements of a binding array.
+    pub count: u32,
+    /// First slot.
+    pub slot: u32,
+    /// Its name in the shader.
+    pub name: String,
+    /// Whether the vertex shader uses it.
+    pub vertex: bool,
+    /// Whether the fragment shader uses it.
+    pub fragment: bool,
+}
+
+/// What compiling a pipeline cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PipelineStats {
+    /// Inlining, assembly and passes.
+    pub passes: Duration,
+    /// Vertex program.
+    pub vertex: CompileStats,
+    /// Fragment program.
+    pub fragment: CompileStats,
+}
+
+impl PipelineStats {
+    /// All of it.
+    pub fn total(&self) -> Duration {
+        self.passes + self.vertex.time + self.fragment.time
+    }
+}
+
+/// A compiled pipeline.
+pub struct RenderPipeline {
+    /// Its label.
+    pub label: String,
+    /// The vertex program.
+    pub vertex: Arc<dyn Compiled>,
+    /// What fills the vertex program's input cells.
+    pub vertex_inputs: Vec<VertexInput>,
+    /// Input cells of a group of 8 vertices.
+    pub cells_in: u32,
+    /// Output cells of a group; the first four are the position.
+    pub cells_out: u32,
+    /// Words of the vertex attribute blocks.
+    pub varyings: Vec<Varying>,
+    /// The fragment program; none if nothing can be written.
+    pub fragment: Option<Arc<dyn Compiled>>,
+    /// Tile planes of the attachments.
+    pub planes: PlaneLayout,
+    /// Primitive state.
+    pub primitive: PrimitiveState,
+    /// Depth and stencil state.
+    pub depth_stencil: Option<DepthStencilState>,
+    /// Multisample state.
+    pub multisample: MultisampleState,
+    /// Colour targets.
+    pub targets: Vec<Option<ColorTargetState>>,
+    /// Vertex buffer layouts.
+    pub buffers: Vec<VertexBufferLayout>,
+    /// Resource slots, by binding.
+    pub slots: Vec<Slot>,
+    /// Total slots.
+    pub slot_count: u32,
+    /// Source texts, for errors that name a line.
+    pub sources: [ir::Sources; 2],
+    /// What compiling cost.
+    pub stats: PipelineStats,
+}
+
+impl std::fmt::Debug for RenderPipeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RenderPipeline")
+            .field("label", &self.label)
+            .field("stats", &self.stats)
+            .finish()
+    }
+}
+
+/// The programs of a pipeline before compilation: for `inspect`, and for tests.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The vertex program.
+    pub vertex: Program,
+    /// The fragment program, if anything can be written.
+    pub fragment: Option<Program>,
+}
+
+impl RenderPipeline {
+    /// Assembles and compiles a pipeline.
+    pub fn new(executor: &dyn Executor, desc: &PipelineDescriptor<'_>) -> Result<RenderPipeline, PipelineError> {
+        let start = std::time::Instant::now();
+        let built = Built::new(desc)?;
+        let passes = start.elapsed();
+        let compile = |program: &Program| {
+            executor.compile(program).map_err(|error| PipelineError::Compile {
+                label: desc.label.to_string(),
+                error,
+            })
+        };
+        let vertex = compile(&built.programs.vertex)?;
+        let fragment = built.programs.fragment.as_ref().map(compile).transpose()?;
+        let stats = PipelineStats {
+            passes,
+            vertex: vertex.stats(),
+            fragment: fragment.as_ref().map(|f| f.stats()).unwrap_or_default(),
+        };
+        Ok(RenderPipeline {
+            label: desc.label.to_string(),
+            vertex,
+            vertex_inputs: built.inputs.sources,
+            cells_in: built.inputs.count,
+            cells_out: interface::FIRST_VARYING_CELL + built.link.varyings.len() as u32,
+            varyings: built.link.varyings,
+            fragment,
+            planes: built.planes,
+            primitive: desc.primitive,
+            depth_stencil: desc.depth_stencil,
+            multisample: desc.multisample,
+            targets: desc.targets.to_vec(),
+            buffers: desc.buffers.to_vec(),
+            slots: built.slots,
+            slot_count: built.slot_count,
+            sources: [
+                built.programs.vertex.sources,
+                built.programs.fragment.map(|f| f.sources).unwrap_or_default(),
+            ],
+            stats,
+        })
+    }
+
+    /// The programs that [`new`](Self::new) would compile.
+    pub fn programs(desc: &PipelineDescriptor<'_>) -> Result<Programs, PipelineError> {
+        Ok(Built::new(desc)?.programs)
+    }
+}
+
+struct Built {
+    programs: Programs,
+    inputs: interface::VertexInputs,
+    link: interface::Link,
+    planes: PlaneLayout,
+    slots: Vec<Slot>,
+    slot_count: u32,
+}
+
+impl Built {
+    fn new(desc: &PipelineDescriptor<'_>) -> Result<Built, PipelineError> {
+        validate(desc)?;
+        let pass = |error| PipelineError::Pass {
+            label: desc.label.to_string(),
+            error,
+        };
+        let inputs = interface::vertex_inputs(desc)?;
+        let link = interface::link(desc.label, desc.vertex, desc.fragment)?;
+        let colors: Vec<_> = desc.targets.iter().map(|t| t.map(|t| t.format)).collect();
+        let planes = PlaneLayout::new(&colors, desc.depth_stencil.map(|d| d.format), desc.multisample.count);
+        let (slots, slot_count) = slots(desc)?;
+
+        let vertex = inlined(desc.vertex).map_err(pass)?;
+        let assembled = vertex::assemble(desc.vertex, &vertex.1, &inputs, &link);
+        let kind = ProgramKind::Vertex {
+            cells_in: inputs.count,
+            cells_out: interface::FIRST_VARYING_CELL + link.varyings.len() as u32,
+        };
+        let vertex = program(assembled, kind, Some(&vertex.0), &slots).map_err(pass)?;
+
+        let fragment = desc.fragment.map(inlined).transpose().map_err(pass)?;
+        let traits = fragment
+            .as_ref()
+            .map(|(s, f)| fragment::Traits::of(s, f))
+            .unwrap_or_default();
+        let writes = desc.fragment.is_some() || desc.depth_stencil.is_some();
+        let fragment = if writes {
+            let shader = fragment.as_ref().map(|(s, f)| (s, f));
+            let assembled = fragment::assemble(desc, &planes, shader, traits, &link);
+            let kind = ProgramKind::Fragment {
+                samples: desc.multisample.count as u8,
+                plane_stride: planes.plane_stride(),
+            };
+            Some(program(assembled, kind, shader.map(|s| s.0), &slots).map_err(pass)?)
+        } else {
+            None
+        };
+        Ok(Built {
+            programs: Programs { vertex, fragment },
+            inputs,
+            link,
+            planes,
+            slots,
+            slot_count,
+        })
+    }
+}
+
+/// The shader and its entry function with all calls inlined.
+fn inlined(shader: &Shader) -> Result<(Shader, Function), passes::PassError> {
+    let mut shader = shader.clone();
+    passes::inline_all(&mut shader)?;
+    let entry = shader.functions[shader.entry].clone();
+    Ok((shader, entry))
+}
+
+fn program(
+    assembled: Assembled,
+    kind: ProgramKind,
+    shader: Option<&Shader>,
+    slots: &[Slot],
+) -> Result<Program, passes::PassError> {
+    let (resources, mut sources) = match shader {
+        Some(s) => (s.resources.clone(), s.sources.clone()),
+        None => (Arena::new(), ir::Sources::default()),
+    };
+    let name = assembled.function.name.clone();
+    let function = passes::optimize_program(assembled.function, &resources, &assembled.invariant, &mut sources)?;
+    let slot_of = |r: &Resource| slots.iter().find(|s| s.binding == r.binding).map_or(0, |s| s.slot);
+    let slots = resources.iter().map(|(_, r)| slot_of(r)).collect();
+    Ok(Program {
+        name,
+        kind,
+        function,
+        resources,
+        slots,
+        sources,
+    })
+}
+
+/// The slots of both stages' resources, ordered by binding.
+fn slots(desc: &PipelineDescriptor<'_>) -> Result<(Vec<Slot>, u32), PipelineError> {
+    let mut out: Vec<Slot> = Vec::new();
+    let stages = [(Some(desc.vertex), true), (desc.fragment, false)];
+    for (shader, is_vertex) in stages {
+        for (_, r) in shader.iter().flat_map(|s| s.resources.iter()) {
+            match out.iter_mut().find(|s| s.binding == r.binding) {
+                Some(slot) => {
+                    slot.vertex |= is_vertex;
+                    slot.fragment |= !is_vertex;
+                    slot.class = merge(&slot.class, &r.class).ok_or_else(|| PipelineError::Invalid {
+                        label: desc.label.into(),
+                        what: format!(
+                            "'{}' and '{}' share {:?} but are different resources",
+                            slot.name, r.name, r.binding
+                        ),
+                    })?;
+                }
+                None => out.push(Slot {
+                    binding: r.binding,
+                    class: r.class.clone(),
+                    count: r.count,
+                    slot: 0,
+                    name: r.name.clone(),
+                    vertex: is_vertex,
+                    fragment: !is_vertex,
+                }),
+            }
+        }
+    }
+    out.sort_by_key(|s| s.binding);
+    let mut next = 0;
+    for slot in &mut out {
+        slot.slot = next;
+        next += slot.count;
+    }
+    Ok((out, next))
+}
+
+/// One class for a binding that both stages declare: buffers need the larger minimum size.
+fn merge(a: &ir::ResourceClass, b: &ir::ResourceClass) -> Option<ir::ResourceClass> {
+    use ir::ResourceClass::{Storage, Uniform};
+    match (a, b) {
+        (Uniform { min_size: x }, Uniform { min_size: y }) => Some(Uniform { min_size: *x.max(y) }),
+        (
+            Storage {
+                writable: v,
+                min_size: x,
+            },
+            Storage {
+                writable: w,
+                min_size: y,
+            },
+        ) => Some(Storage {
+            writable: *v || *w,
+            min_size: *x.max(y),
+        }),
+        _ => (a == b).then(|| a.clone()),
+    }
+}
+
+fn validate(desc: &PipelineDescriptor<'_>) -> Result<(), PipelineError> {
+    let label = || desc.label.to_string();
+    let invalid = |what: String| Err(PipelineError::Invalid { label: label(), what });
+    let samples = desc.multisample.count;
+    if !matches!(samples, 1 | 4) {
+        return Err(PipelineError::Unsupported {
+            label: label(),
+            what: format!("sample count {samples} (1 and 4 are)"),
+        });
+    }
+    if desc.vertex.stage != ir::Stage::Vertex {
+        return invalid(format!("'{}' is not a vertex entry point", desc.vertex.name));
+    }
+    if let Some(fragment) = desc.fragment
+        && fragment.stage != ir::Stage::Fragment
+    {
+        return invalid(format!("'{}' is not a fragment entry point", fragment.name));
+    }
+    if !desc
+        .vertex
+        .outputs
+        .iter()
+        .any(|o| matches!(o.semantic, Semantic::Builtin(Builtin::Position(_))))
+    {
+        return invalid(format!("vertex shader '{}' writes no position", desc.vertex.name));
+    }
+    if desc.targets.len() > 8 {
+        return invalid(format!("{} colour targets, at most 8", desc.targets.len()));
+    }
+    for (i, target) in desc.targets.iter().enumerate() {
+        let Some(target) = target else { continue };
+        let info = target.format.info();
+        if !blend::supports(target.format) {
+            return Err(PipelineError::Unsupported {
+                label: label(),
+                what: format!("target {i} of format {}", info.name),
+            });
+        }
+        if target.blend.is_some() && !info.blendable {
+            return invalid(format!("target {i}: {} can't be blended", info.name));
+        }
+        let Some(fragment) = desc.fragment else { continue };
+        for output in &fragment.outputs {
+            let Semantic::Location { location, .. } = output.semantic else {
+                continue;
+            };
+            if location as usize != i {
+                continue;
+            }
+            let wanted = match info.kind {
+                crate::format::Kind::Uint => ir::Kind::U32,
+                crate::format::Kind::Sint => ir::Kind::I32,
+                _ => ir::Kind::F32,
+            };
+            if output.kind != wanted {
+                return invalid(format!(
+                    "fragment output {location} is {}, but target {i} ({}) takes {wanted}",
+                    output.kind, info.name
+                ));
+            }
+        }
+    }
+    if let Some(ds) = &desc.depth_stencil {
+        let info = ds.format.info();
+        if !info.depth && !info.stencil {
+            return invalid(format!("{} is not a depth-stencil format", info.name));
+        }
+        if !info.depth && (ds.depth_write_enabled || ds.depth_compare != CompareFunction::Always) {
+            return invalid(format!("{} has no depth to test or write", info.name));
+        }
+        let points = !matches!(
+            desc.primitive.topology,
+            PrimitiveTopology::TriangleList | PrimitiveTopology::TriangleStrip
+        );
+        if points && (ds.depth_bias != 0 || ds.depth_bias_slope_scale != 0.0 || ds.depth_bias_clamp != 0.0) {
+            return invalid("depth bias needs triangles (R-RAST-76)".into());
+        }
+    }
+    if desc.multisample.alpha_to_coverage_enabled && samples == 1 {
+        return invalid("alpha to coverage needs more than one sample (R-RAST-102)".into());
+    }
+    Ok(())
+}

@@ -1,0 +1,319 @@
+//! Pipeline state, with WebGPU's names and defaults (`GPURenderPipelineDescriptor`).
+
+use crate::format::TextureFormat;
+use crate::vertex::VertexFormat;
+use quadrille_frontend::ir::Shader;
+
+macro_rules! named_enum {
+    ($(#[$doc:meta])* $name:ident default $default:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "WebGPU's names")]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl $name {
+            /// All values.
+            pub const ALL: &[$name] = &[$($name::$variant,)*];
+
+            /// WebGPU's name.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+
+            /// The value of that name.
+            pub fn from_name(name: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|v| v.name() == name)
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name::$default
+            }
+        }
+    };
+}
+
+named_enum! {
+    /// How vertices form primitives.
+    PrimitiveTopology default TriangleList {
+        PointList = "point-list",
+        LineList = "line-list",
+        LineStrip = "line-strip",
+        TriangleList = "triangle-list",
+        TriangleStrip = "triangle-strip",
+    }
+}
+named_enum! {
+    /// Which winding is the front, as seen with y up.
+    FrontFace default Ccw { Ccw = "ccw", Cw = "cw", }
+}
+named_enum! {
+    /// Which faces are dropped.
+    CullMode default None { None = "none", Front = "front", Back = "back", }
+}
+named_enum! {
+    /// Type of the indices.
+    IndexFormat default Uint16 { Uint16 = "uint16", Uint32 = "uint32", }
+}
+named_enum! {
+    /// `new FUNC stored` (R-OM-5).
+    CompareFunction default Always {
+        Never = "never",
+        Less = "less",
+        Equal = "equal",
+        LessEqual = "less-equal",
+        Greater = "greater",
+        NotEqual = "not-equal",
+        GreaterEqual = "greater-equal",
+        Always = "always",
+    }
+}
+named_enum! {
+    /// What happens to the stencil value (R-OM-23).
+    StencilOperation default Keep {
+        Keep = "keep",
+        Zero = "zero",
+        Replace = "replace",
+        Invert = "invert",
+        IncrementClamp = "increment-clamp",
+        DecrementClamp = "decrement-clamp",
+        IncrementWrap = "increment-wrap",
+        DecrementWrap = "decrement-wrap",
+    }
+}
+named_enum! {
+    /// Blend factors (R-OM-31).
+    BlendFactor default One {
+        Zero = "zero",
+        One = "one",
+        Src = "src",
+        OneMinusSrc = "one-minus-src",
+        SrcAlpha = "src-alpha",
+        OneMinusSrcAlpha = "one-minus-src-alpha",
+        Dst = "dst",
+        OneMinusDst = "one-minus-dst",
+        DstAlpha = "dst-alpha",
+        OneMinusDstAlpha = "one-minus-dst-alpha",
+        SrcAlphaSaturated = "src-alpha-saturated",
+        Constant = "constant",
+        OneMinusConstant = "one-minus-constant",
+        Src1 = "src1",
+        OneMinusSrc1 = "one-minus-src1",
+        Src1Alpha = "src1-alpha",
+        OneMinusSrc1Alpha = "one-minus-src1-alpha",
+    }
+}
+named_enum! {
+    /// Blend operations (R-OM-30).
+    BlendOperation default Add {
+        Add = "add",
+        Subtract = "subtract",
+        ReverseSubtract = "reverse-subtract",
+        Min = "min",
+        Max = "max",
+    }
+}
+named_enum! {
+    /// Whether a vertex buffer advances by vertex or by instance.
+    VertexStepMode default Vertex { Vertex = "vertex", Instance = "instance", }
+}
+
+/// Blending of colour or alpha.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlendComponent {
+    /// The operation.
+    pub operation: BlendOperation,
+    /// Factor of the shader's value.
+    pub src_factor: BlendFactor,
+    /// Factor of the stored value.
+    pub dst_factor: BlendFactor,
+}
+
+impl Default for BlendComponent {
+    fn default() -> Self {
+        BlendComponent {
+            operation: BlendOperation::Add,
+            src_factor: BlendFactor::One,
+            dst_factor: BlendFactor::Zero,
+        }
+    }
+}
+
+/// Blending of a target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct BlendState {
+    /// Red, green and blue.
+    pub color: BlendComponent,
+    /// Alpha.
+    pub alpha: BlendComponent,
+}
+
+/// A colour target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ColorTargetState {
+    /// Format of the attachment.
+    pub format: TextureFormat,
+    /// Blending, if any.
+    pub blend: Option<BlendState>,
+    /// Components written: red 1, green 2, blue 4, alpha 8.
+    pub write_mask: u8,
+}
+
+impl ColorTargetState {
+    /// A target that is overwritten.
+    pub fn new(format: TextureFormat) -> Self {
+        ColorTargetState {
+            format,
+            blend: None,
+            write_mask: 15,
+        }
+    }
+}
+
+/// Primitive state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PrimitiveState {
+    /// How vertices form primitives.
+    pub topology: PrimitiveTopology,
+    /// Index format of strips, for primitive restart.
+    pub strip_index_format: Option<IndexFormat>,
+    /// Which winding is the front.
+    pub front_face: FrontFace,
+    /// Which faces are dropped.
+    pub cull_mode: CullMode,
+    /// Clamp depth instead of clipping it (R-RAST-18).
+    pub unclipped_depth: bool,
+}
+
+/// Stencil state of one face.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StencilFaceState {
+    /// The test.
+    pub compare: CompareFunction,
+    /// When the stencil test fails.
+    pub fail_op: StencilOperation,
+    /// When it passes and the depth test fails.
+    pub depth_fail_op: StencilOperation,
+    /// When both pass.
+    pub pass_op: StencilOperation,
+}
+
+impl StencilFaceState {
+    /// Always passes and changes nothing.
+    pub fn is_trivial(&self) -> bool {
+        *self == StencilFaceState::default()
+    }
+}
+
+/// Depth and stencil state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DepthStencilState {
+    /// Format of the attachment.
+    pub format: TextureFormat,
+    /// Whether depth is written.
+    pub depth_write_enabled: bool,
+    /// The depth test.
+    pub depth_compare: CompareFunction,
+    /// Front faces, points and lines.
+    pub stencil_front: StencilFaceState,
+    /// Back faces.
+    pub stencil_back: StencilFaceState,
+    /// Bits compared.
+    pub stencil_read_mask: u32,
+    /// Bits written.
+    pub stencil_write_mask: u32,
+    /// Constant bias in units of the format (R-RAST-71, 72).
+    pub depth_bias: i32,
+    /// Bias by slope (R-RAST-70).
+    pub depth_bias_slope_scale: f32,
+    /// Limit of the bias (R-RAST-73).
+    pub depth_bias_clamp: f32,
+}
+
+impl DepthStencilState {
+    /// No test, no write.
+    pub fn new(format: TextureFormat) -> Self {
+        DepthStencilState {
+            format,
+            depth_write_enabled: false,
+            depth_compare: CompareFunction::Always,
+            stencil_front: StencilFaceState::default(),
+            stencil_back: StencilFaceState::default(),
+            stencil_read_mask: u32::MAX,
+            stencil_write_mask: u32::MAX,
+            depth_bias: 0,
+            depth_bias_slope_scale: 0.0,
+            depth_bias_clamp: 0.0,
+        }
+    }
+
+    /// Whether the stencil buffer is tested or changed.
+    pub fn uses_stencil(&self) -> bool {
+        self.format.info().stencil && !(self.stencil_front.is_trivial() && self.stencil_back.is_trivial())
+    }
+}
+
+/// Multisample state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MultisampleState {
+    /// Samples a pixel.
+    pub count: u32,
+    /// Samples that may be written (R-RAST-96).
+    pub mask: u32,
+    /// Coverage from the first target's alpha (R-RAST-102).
+    pub alpha_to_coverage_enabled: bool,
+}
+
+impl Default for MultisampleState {
+    fn default() -> Self {
+        MultisampleState {
+            count: 1,
+            mask: u32::MAX,
+            alpha_to_coverage_enabled: false,
+        }
+    }
+}
+
+/// A vertex attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VertexAttribute {
+    /// Format in the buffer.
+    pub format: VertexFormat,
+    /// Byte offset in the element.
+    pub offset: u64,
+    /// The shader's location.
+    pub shader_location: u32,
+}
+
+/// Layout of a vertex buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct VertexBufferLayout {
+    /// Bytes from one element to the next.
+    pub array_stride: u64,
+    /// Vertex or instance.
+    pub step_mode: VertexStepMode,
+    /// Attributes.
+    pub attributes: Vec<VertexAttribute>,
+}
+
+/// Everything a render pipeline is made of.
+#[derive(Clone, Debug)]
+pub struct PipelineDescriptor<'a> {
+    /// For errors and profiles.
+    pub label: &'a str,
+    /// The vertex shader.
+    pub vertex: &'a Shader,
+    /// Vertex buffers by slot.
+    pub buffers: &'a [VertexBufferLayout],
+    /// The fragment shader.
+    pub fragment: Option<&'a Shader>,
+    /// Colour targets by location.
+    pub targets: &'a [Option<ColorTargetState>],
+    /// Primitive state.
+    pub primitive: PrimitiveState,
+    /// Depth and stencil state.
+    pub depth_stencil: Option<DepthStencilState>,
+    /// Multisample state.
+    pub multisample: MultisampleState,
+}
