@@ -1,2 +1,3 @@
 //! raster
 pub mod format;
+pub mod texture;

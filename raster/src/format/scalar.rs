@@ -13,8 +13,8 @@ pub fn unorm_to_f32(code: u32, bits: u32) -> f32 {
 /// Nearest code, halves up; NaN gives 0 (R-SAMP-102, R-OM-4). `bits` up to 24.
 #[inline]
 pub fn f32_to_unorm(value: f32, bits: u32) -> u32 {
-    // `max` first: it turns NaN into 0.
-    let clamped = f64::from(value.max(0.0).min(1.0));
+    // NaN fails the comparison.
+    let clamped = if value > 0.0 { f64::from(value.min(1.0)) } else { 0.0 };
     (clamped * f64::from((1u32 << bits) - 1) + 0.5) as u32
 }
 
@@ -128,7 +128,7 @@ pub fn rgb9e5_to_f32(texel: u32) -> [f32; 3] {
 
 /// Three f32 to a shared-exponent texel: exponent from the largest channel, nearest mantissas (R-SAMP-108).
 pub fn f32_to_rgb9e5(rgb: [f32; 3]) -> u32 {
-    let rgb = rgb.map(|x| f64::from(x.max(0.0).min(65408.0)));
+    let rgb = rgb.map(|x| if x > 0.0 { f64::from(x.min(65408.0)) } else { 0.0 });
     let largest = rgb[0].max(rgb[1]).max(rgb[2]);
     // floor(log2) is the exponent field of the f32; zero and tiny values use the smallest exponent.
     let floor_log2 = ((largest as f32).to_bits() >> 23) as i32 - 127;

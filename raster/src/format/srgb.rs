@@ -88,8 +88,8 @@ impl Tables {
     /// Linear value to code: NaN gives 0, the rest is clamped (R-SAMP-106).
     #[inline]
     pub fn encode(&self, linear: f32) -> u8 {
-        // `max` first, so that NaN becomes the value that encodes to 0.
-        let bits = linear.max(FIRST).min(1.0).to_bits();
+        // NaN fails the comparison and becomes the value that encodes to 0.
+        let bits = if linear > FIRST { linear.min(1.0) } else { FIRST }.to_bits();
         let offset = bits - FIRST.to_bits();
         let bucket = self.buckets[(offset >> 16) as usize];
         ((bucket >> CODE_SHIFT) + u32::from((offset & 0xffff) >= (bucket & 0x1_ffff))) as u8
