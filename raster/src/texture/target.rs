@@ -195,7 +195,7 @@ impl TargetTile<'_> {
             std::array::from_fn(|s| Sources::new(memory, planes, s.min(samples - 1), count));
         let mean = Mean::of(format);
         self.encode(self.target.surface, |p, pair| {
-            mean.apply(format, all.iter().map(|s| s.0[p][pair]))
+            mean.apply(format, all[..samples].iter().map(|s| s.0[p][pair]))
         });
     }
 
