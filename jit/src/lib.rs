@@ -7,3 +7,4 @@ pub mod abi;
 pub mod program;
 
 pub use program::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
+
