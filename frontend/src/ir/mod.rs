@@ -18,7 +18,9 @@ pub mod op;
 pub mod shader;
 pub mod span;
 pub mod splice;
+pub mod text;
 pub mod texture;
+pub mod validate;
 
 pub use alu::Alu;
 pub use arena::{Arena, Handle};
