@@ -1,3 +1,2 @@
 //! quadrille
-pub mod files;
 pub mod scene;

@@ -3,4 +3,9 @@
 //! Knows nothing of machines, nor of pixels in memory.
 #![forbid(unsafe_code)]
 
+pub mod compose;
+pub mod diagnostic;
 pub mod ir;
+pub mod wgsl;
+
+pub use diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};

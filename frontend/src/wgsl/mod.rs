@@ -1,0 +1,169 @@
+//! WGSL to the shader IR, by way of naga's module.
+//!
+//! ```text
+//! text ─ naga parser ─ naga validator ─ Module ─ lower(entry point, constants) ─ ir::Shader
+//!          analysis: what to inline, what is indexed dynamically
+//!          shader:   resources, overrides, spans, functions      body, expr, math, image: statements and expressions
+//!          interface: inputs and outputs                         place, types: pointers, layouts
+//! ```
+//!
+//! A validated naga module is well typed, so the lowering can trust it; still, nothing that a text contains may panic:
+//! parser and lowering run where a panic or a deep recursion becomes an error. What isn't implemented is refused by
+//! name, with its position. Source: the WGSL specification as digested in the R-WGSL rules; laws N2, N6, N7, I1-I7.
+
+mod analysis;
+mod body;
+mod expr;
+mod image;
+mod interface;
+mod math;
+mod place;
+mod report;
+mod shader;
+mod types;
+
+use crate::diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};
+use crate::ir::{Kind, Shader, SourceText, Stage};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Longest accepted text, in bytes.
+const MAX_TEXT: usize = 8 << 20;
+/// Stack for parsing and lowering: both recurse over nested constructs, whose depth naga and we bound.
+const STACK: usize = 256 << 20;
+
+/// A parsed and validated WGSL module.
+#[derive(Debug)]
+pub struct Module {
+    text: Arc<SourceText>,
+    module: naga::Module,
+    info: naga::valid::ModuleInfo,
+}
+
+/// An entry point of a [`Module`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// Its name.
+    pub name: String,
+    /// Its stage; `None` for stages that the IR doesn't have (mesh, ray tracing).
+    pub stage: Option<Stage>,
+}
+
+/// A pipeline-overridable constant of a [`Module`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its `@id`: then pipelines name it by that number.
+    pub id: Option<u16>,
+    /// Its kind; an f16 is held in an f32.
+    pub kind: Kind,
+    /// Whether the shader gives a default.
+    pub has_default: bool,
+}
+
+/// Values of pipeline constants: by `@id` in decimal, or by name.
+pub type Constants = BTreeMap<String, f64>;
+
+impl Module {
+    /// Parses and validates a text; `name` is the file name or label that diagnostics show.
+    pub fn parse(name: &str, text: &str) -> Result<Module, ShaderError> {
+        let source = Arc::new(SourceText {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        });
+        if text.len() > MAX_TEXT {
+            let message = format!(
+                "the shader is {} bytes long; at most {MAX_TEXT} are accepted",
+                text.len()
+            );
+            return Err(ShaderError::new(
+                ShaderErrorKind::Limit,
+                &source,
+                Diagnostic::new(message),
+            ));
+        }
+        report::check_nesting(&source)?;
+        guarded(&source, || {
+            let module = naga::front::wgsl::parse_str(text).map_err(|e| report::syntax(&source, &e))?;
+            let mut validator =
+                naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all());
+            let info = validator.validate(&module).map_err(|e| report::invalid(&source, &e))?;
+            Ok(Module {
+                text: source.clone(),
+                module,
+                info,
+            })
+        })
+    }
+
+    /// The name given to [`parse`](Self::parse).
+    pub fn name(&self) -> &str {
+        &self.text.name
+    }
+
+    /// The source text.
+    pub fn text(&self) -> &str {
+        &self.text.text
+    }
+
+    /// All entry points, in source order.
+    pub fn entry_points(&self) -> Vec<EntryPoint> {
+        let each = self.module.entry_points.iter();
+        each.map(|e| EntryPoint {
+            name: e.name.clone(),
+            stage: analysis::stage(e.stage),
+        })
+        .collect()
+    }
+
+    /// The entry point of that stage, if there is exactly one: what a pipeline uses when it names none.
+    pub fn only_entry_point(&self, stage: Stage) -> Option<String> {
+        let mut of_stage = self.entry_points().into_iter().filter(|e| e.stage == Some(stage));
+        let first = of_stage.next()?;
+        of_stage.next().is_none().then_some(first.name)
+    }
+
+    /// All pipeline-overridable constants, in source order.
+    pub fn overrides(&self) -> Vec<Override> {
+        let types = types::Types::new(&self.module);
+        let each = self.module.overrides.iter();
+        each.map(|(_, o)| Override {
+            name: o.name.clone(),
+            id: o.id,
+            kind: types.get(o.ty).element_scalar().map_or(Kind::F32, |s| s.kind),
+            has_default: o.init.is_some(),
+        })
+        .collect()
+    }
+
+    /// Lowers an entry point, with what it reaches, to the IR. The shader lists the resources that the entry point
+    /// uses and all its declared inputs and outputs: all that a pipeline with `layout: auto` needs.
+    pub fn lower(&self, entry_point: &str, constants: &Constants) -> Result<Shader, ShaderError> {
+        guarded(&self.text, || {
+            shader::lower(&self.text, &self.module, &self.info, entry_point, constants)
+                .map_err(|failure| failure.into_error(&self.text))
+        })
+    }
+}
+
+/// Runs `work` on a stack of its own that is deep enough, and makes a panic an error.
+fn guarded<T: Send>(
+    text: &Arc<SourceText>,
+    work: impl FnOnce() -> Result<T, ShaderError> + Send,
+) -> Result<T, ShaderError> {
+    let internal = |message: &str| ShaderError::new(ShaderErrorKind::Internal, text, Diagnostic::new(message));
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .name("wgsl".into())
+            .stack_size(STACK)
+            .spawn_scoped(scope, work)
+            .map_err(|_| internal("no thread could be started to compile the shader"))?;
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(internal("the compiler failed on this shader, which is a bug in it")))
+    })
+}
+
+#[cfg(test)]
+mod tests;
