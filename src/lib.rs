@@ -1,2 +1,3 @@
 //! quadrille
+pub mod files;
 pub mod scene;

@@ -4,7 +4,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod abi;
+pub mod interp;
 pub mod program;
 
 pub use program::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
-

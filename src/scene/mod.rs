@@ -8,6 +8,7 @@
 //! The scene is plain data: nothing in `model` or `load` knows a renderer, and nothing here reads pixels back into it.
 #![forbid(unsafe_code)]
 
+pub mod environment;
 mod error;
 mod load;
 pub mod math;
@@ -15,5 +16,6 @@ pub mod model;
 mod parallel;
 mod tangent;
 
+pub use environment::Environment;
 pub use error::SceneError;
 pub use load::{LoadOptions, load, parse};

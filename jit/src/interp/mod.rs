@@ -1,0 +1,74 @@
+//! The reference interpreter: obviously right, and as fast as a match loop over a compact program can be.
+//!
+//! ```text
+//! Program ─ compile.rs ─► Code (flat instructions over registers of 4 lanes) ─ machine.rs ─► one quad at a time
+//! ```
+//!
+//! It is the oracle for native code and the baseline of the benchmarks. The rule that must not break: semantics are
+//! per lane and those of `quadrille_frontend::ir::shader`; every instruction computes all lanes, only writes are
+//! masked, and a quad never sees its neighbour (law L1).
+
+mod code;
+mod compile;
+mod lanes;
+mod machine;
+mod memory;
+
+use crate::abi::Context;
+use crate::program::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Compiles programs for interpretation, four lanes a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Interpreter;
+
+impl Executor for Interpreter {
+    fn name(&self) -> &'static str {
+        "interp"
+    }
+
+    fn compile(&self, program: &Program) -> Result<Arc<dyn Compiled>, CompileError> {
+        let start = Instant::now();
+        let code = compile::compile(program)?;
+        let stats = CompileStats {
+            time: start.elapsed(),
+            instructions: code.insts.len(),
+            code_bytes: 0,
+            lanes: 4,
+        };
+        Ok(Arc::new(Interpreted {
+            kind: program.kind,
+            code,
+            stats,
+        }))
+    }
+}
+
+struct Interpreted {
+    kind: ProgramKind,
+    code: code::Code,
+    stats: CompileStats,
+}
+
+impl Compiled for Interpreted {
+    unsafe fn run(&self, context: &mut Context) {
+        // SAFETY: the caller's promise is the machine's.
+        unsafe { machine::run(self.kind, &self.code, context) }
+    }
+
+    fn scratch_cells(&self) -> usize {
+        crate::abi::CALL_CELLS
+    }
+
+    fn stats(&self) -> CompileStats {
+        self.stats
+    }
+
+    fn loop_span(&self, index: u32) -> Option<quadrille_frontend::ir::SpanId> {
+        self.code.loop_spans.get(index as usize).copied().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! Attachments of a render pass: what is rendered to, and what happens to it before and after.
+
+use super::encoder::{CommandEncoder, EncodeError};
+use super::label::Label;
+use super::record::{ColorRecord, DepthStencilRecord, PassRecord};
+use super::texture::TextureView;
+use super::usage::TextureUsages;
+
+/// What an attachment holds when the pass begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LoadOp<V> {
+    /// This value.
+    Clear(V),
+    /// What it held before.
+    Load,
+}
+
+/// What happens to an attachment when the pass ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreOp {
+    /// It is kept.
+    Store,
+    /// Its content is undefined from then on.
+    Discard,
+}
+
+/// Load and store of an attachment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Operations<V> {
+    /// At the beginning.
+    pub load: LoadOp<V>,
+    /// At the end.
+    pub store: StoreOp,
+}
+
+impl<V> Operations<V> {
+    /// Cleared, then kept.
+    pub const fn clear(value: V) -> Self {
+        Operations {
+            load: LoadOp::Clear(value),
+            store: StoreOp::Store,
+        }
+    }
+
+    /// Loaded, then kept.
+    pub const fn load() -> Self {
+        Operations {
+            load: LoadOp::Load,
+            store: StoreOp::Store,
+        }
+    }
+}
+
+impl<V: Default> Default for Operations<V> {
+    fn default() -> Self {
+        Operations::clear(V::default())
+    }
+}
+
+/// A colour in linear light.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Color {
+    pub r: f64,
+    pub g: f64,
+    pub b: f64,
+    pub a: f64,
+}
+
+impl Color {
+    /// Red, green, blue, alpha.
+    pub const fn new(r: f64, g: f64, b: f64, a: f64) -> Color {
+        Color { r, g, b, a }
+    }
+
+    /// Zeros.
+    pub const TRANSPARENT: Color = Color::new(0.0, 0.0, 0.0, 0.0);
+    /// Opaque black.
+    pub const BLACK: Color = Color::new(0.0, 0.0, 0.0, 1.0);
+    /// Opaque white.
+    pub const WHITE: Color = Color::new(1.0, 1.0, 1.0, 1.0);
+
+    pub(super) fn to_array(self) -> [f64; 4] {
+        [self.r, self.g, self.b, self.a]
+    }
+}
+
+/// A colour attachment.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderPassColorAttachment<'a> {
+    /// One level of one layer.
+    pub view: &'a TextureView,
+    /// Where the resolved image of a multisampled attachment goes.
+    pub resolve_target: Option<&'a TextureView>,
+    /// Load and store.
+    pub ops: Operations<Color>,
+}
+
+impl<'a> RenderPassColorAttachment<'a> {
+    /// Cleared to zeros, then kept.
+    pub fn new(view: &'a TextureView) -> Self {
+        RenderPassColorAttachment {
+            view,
+            resolve_target: None,
+            ops: Operations::default(),
+        }
+    }
+}
+
+/// The depth and stencil attachment.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderPassDepthStencilAttachment<'a> {
+    /// One level of one layer.
+    pub view: &'a TextureView,
+    /// Load and store of depth; `None` where the format has none, or it is read-only.
+    pub depth_ops: Option<Operations<f32>>,
+    /// Load and store of stencil; `None` where the format has none, or it is read-only.
+    pub stencil_ops: Option<Operations<u32>>,
+}
+
+/// Describes a render pass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RenderPassDescriptor<'a> {
+    /// For errors.
+    pub label: Option<&'a str>,
+    /// Colour attachments by location.
+    pub color_attachments: &'a [Option<RenderPassColorAttachment<'a>>],
+    /// Depth and stencil.
+    pub depth_stencil_attachment: Option<RenderPassDepthStencilAttachment<'a>>,
+}
+
+/// Checks a pass' attachments.
+pub(super) struct Attachments<'a> {
+    pub encoder: &'a CommandEncoder,
+    pub label: &'a Label,
+}
+
+impl Attachments<'_> {
+    fn wrong(&self, what: impl Into<String>) -> EncodeError {
+        EncodeError::Pass {
+            label: self.label.clone(),
+            what: what.into(),
+        }
+    }
+
+    pub fn check(&self, d: &RenderPassDescriptor<'_>) -> Result<PassRecord, EncodeError> {
+        let limits = &self.encoder.device.limits;
+        if d.color_attachments.len() > limits.max_color_attachments as usize {
+            return Err(self.wrong(format!(
+                "{} colour attachments, at most {}",
+                d.color_attachments.len(),
+                limits.max_color_attachments
+            )));
+        }
+        let mut shape: Option<((u32, u32), u32)> = None;
+        let mut colors = Vec::new();
+        for attachment in d.color_attachments {
+            let Some(a) = attachment else {
+                colors.push(None);
+                continue;
+            };
+            self.view(a.view, &mut shape)?;
+            let info = a.view.format().info();
+            if info.depth || info.stencil {
+                return Err(self.wrong(format!(
+                    "texture {} has format {}, which is no colour",
+                    a.view.label(),
+                    info.name
+                )));
+            }
+            if let Some(target) = a.resolve_target {
+                self.resolve(a.view, target)?;
+            }
+            colors.push(Some(ColorRecord {
+                view: a.view.clone(),
+                resolve_target: a.resolve_target.cloned(),
+                ops: a.ops,
+            }));
+        }
+        let depth_stencil = d
+            .depth_stencil_attachment
+            .as_ref()
+            .map(|a| self.depth_stencil(a, &mut shape))
+            .transpose()?;
+        let Some((size, samples)) = shape else {
+            return Err(self.wrong("it has no attachment"));
+        };
+        self.distinct(&colors)?;
+        Ok(PassRecord {
+            label: self.label.clone(),
+            size,
+            samples,
+            colors,
+            depth_stencil,
+            pipelines: Vec::new(),
+            bindings: Vec::new(),
+            vertex_buffers: Vec::new(),
+            index_buffers: Vec::new(),
+            states: Vec::new(),
+            draws: Vec::new(),
+        })
+    }
+
+    /// An attachment: of this device, one level of one layer, and of the others' size.
+    fn view(&self, view: &TextureView, shape: &mut Option<((u32, u32), u32)>) -> Result<(), EncodeError> {
+        let texture = view.texture();
+        if texture.device_id() != self.encoder.device.id {
+            return Err(self.wrong(format!("texture {} belongs to another device", view.label())));
+        }
+        texture.require(TextureUsages::RENDER_ATTACHMENT, "rendering to it")?;
+        let (levels, layers) = (view.raster().levels().1, view.raster().layers().1);
+        if levels != 1 || layers != 1 {
+            return Err(self.wrong(format!(
+                "the view of texture {} has {levels} levels and {layers} layers; an attachment is one level of one layer",
+                view.label()
+            )));
+        }
+        let own = (view.extent(), texture.sample_count());
+        let common = *shape.get_or_insert(own);
+        if own != common {
+            let ((w, h), s) = own;
+            let ((cw, ch), cs) = common;
+            return Err(self.wrong(format!(
+                "texture {} is {w} x {h} with {s} samples, but the other attachments are {cw} x {ch} with {cs}",
+                view.label()
+            )));
+        }
+        Ok(())
+    }
+
+    fn resolve(&self, from: &TextureView, to: &TextureView) -> Result<(), EncodeError> {
+        self.view(to, &mut None)?;
+        let fits = from.texture().sample_count() > 1
+            && to.texture().sample_count() == 1
+            && from.extent() == to.extent()
+            && from.format() == to.format()
+            && to.format().info().resolvable;
+        if fits {
+            return Ok(());
+        }
+        Err(self.wrong(format!(
+            "texture {} can't be resolved to texture {}: the first must have several samples, the second one, and \
+             both the same size and a format that can be resolved",
+            from.label(),
+            to.label()
+        )))
+    }
+
+    fn depth_stencil(
+        &self,
+        a: &RenderPassDepthStencilAttachment<'_>,
+        shape: &mut Option<((u32, u32), u32)>,
+    ) -> Result<DepthStencilRecord, EncodeError> {
+        self.view(a.view, shape)?;
+        let info = a.view.format().info();
+        let name = a.view.label();
+        if !info.depth && !info.stencil {
+            return Err(self.wrong(format!(
+                "texture {name} has format {}, which has neither depth nor stencil",
+                info.name
+            )));
+        }
+        if a.depth_ops.is_some() && !info.depth {
+            return Err(self.wrong(format!("texture {name} has no depth, but depth_ops are given")));
+        }
+        if a.stencil_ops.is_some() && !info.stencil {
+            return Err(self.wrong(format!("texture {name} has no stencil, but stencil_ops are given")));
+        }
+        if let Some(Operations {
+            load: LoadOp::Clear(depth),
+            ..
+        }) = a.depth_ops
+            && !(0.0..=1.0).contains(&depth)
+        {
+            return Err(self.wrong(format!("the depth clear value {depth} is not 0 to 1")));
+        }
+        Ok(DepthStencilRecord {
+            view: a.view.clone(),
+            depth: a.depth_ops,
+            stencil: a.stencil_ops,
+        })
+    }
+
+    /// No subresource twice.
+    fn distinct(&self, colors: &[Option<ColorRecord>]) -> Result<(), EncodeError> {
+        let mut seen: Vec<(u64, u32, u32)> = Vec::new();
+        for c in colors.iter().flatten() {
+            for view in std::iter::once(&c.view).chain(&c.resolve_target) {
+                let key = (view.texture().id(), view.raster().levels().0, view.raster().layers().0);
+                if seen.contains(&key) {
+                    return Err(self.wrong(format!("texture {} is attached twice", view.label())));
+                }
+                seen.push(key);
+            }
+        }
+        Ok(())
+    }
+}

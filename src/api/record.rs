@@ -1,0 +1,157 @@
+//! What commands are between recording and execution: plain data with clones of the objects they use.
+
+use super::attachment::{Color, Operations};
+use super::bind_group::BindGroup;
+use super::buffer::Buffer;
+use super::label::Label;
+use super::pipeline::RenderPipeline;
+use super::texture::{Extent3d, Texture, TextureView};
+use quadrille_raster::format::Aspect;
+use quadrille_raster::pipeline::IndexFormat;
+
+/// A recorded command.
+#[derive(Clone, Debug)]
+pub(super) enum Command {
+    RenderPass(Box<PassRecord>),
+    CopyBuffer {
+        source: BufferRange,
+        destination: Buffer,
+        offset: u64,
+    },
+    ClearBuffer(BufferRange),
+    CopyBufferToTexture {
+        source: BufferRows,
+        destination: TextureRegion,
+    },
+    CopyTextureToBuffer {
+        source: TextureRegion,
+        destination: BufferRows,
+    },
+    CopyTexture {
+        source: TextureRegion,
+        destination: TextureRegion,
+    },
+}
+
+/// Part of a buffer, known to be inside.
+#[derive(Clone, Debug)]
+pub(super) struct BufferRange {
+    pub buffer: Buffer,
+    pub offset: u64,
+    pub size: u64,
+}
+
+impl BufferRange {
+    pub fn is(&self, other: &BufferRange) -> bool {
+        (self.buffer.id(), self.offset, self.size) == (other.buffer.id(), other.offset, other.size)
+    }
+}
+
+/// Rows of texels in a buffer.
+#[derive(Clone, Debug)]
+pub(super) struct BufferRows {
+    pub buffer: Buffer,
+    pub offset: u64,
+    pub bytes_per_row: usize,
+    pub rows_per_image: usize,
+}
+
+/// A box of texels.
+#[derive(Clone, Debug)]
+pub(super) struct TextureRegion {
+    pub texture: Texture,
+    pub aspect: Aspect,
+    pub mip_level: u32,
+    pub origin: [u32; 3],
+    pub size: Extent3d,
+}
+
+/// A recorded render pass.
+#[derive(Clone, Debug)]
+pub(super) struct PassRecord {
+    pub label: Label,
+    /// Width and height of the attachments.
+    pub size: (u32, u32),
+    pub samples: u32,
+    pub colors: Vec<Option<ColorRecord>>,
+    pub depth_stencil: Option<DepthStencilRecord>,
+    /// Pipelines in use, each once in a row.
+    pub pipelines: Vec<RenderPipeline>,
+    pub bindings: Vec<BindingRecord>,
+    pub vertex_buffers: Vec<Vec<Option<BufferRange>>>,
+    pub index_buffers: Vec<(BufferRange, IndexFormat)>,
+    pub states: Vec<StateRecord>,
+    pub draws: Vec<DrawRecord>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ColorRecord {
+    pub view: TextureView,
+    pub resolve_target: Option<TextureView>,
+    pub ops: Operations<Color>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct DepthStencilRecord {
+    pub view: TextureView,
+    /// `None`: read-only.
+    pub depth: Option<Operations<f32>>,
+    /// `None`: read-only.
+    pub stencil: Option<Operations<u32>>,
+}
+
+impl DepthStencilRecord {
+    /// Whether anything of it may change.
+    pub fn is_written(&self) -> bool {
+        self.depth.is_some() || self.stencil.is_some()
+    }
+}
+
+/// Bind groups as a pipeline sees them.
+#[derive(Clone, Debug)]
+pub(super) struct BindingRecord {
+    /// Whose slots they fill.
+    pub pipeline: usize,
+    pub groups: Vec<Option<(BindGroup, Vec<u32>)>>,
+}
+
+/// What stays set from draw to draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct StateRecord {
+    /// x, y, width, height, minimum and maximum depth.
+    pub viewport: [f32; 6],
+    /// x, y, width, height.
+    pub scissor: [u32; 4],
+    pub blend_constant: Color,
+    pub stencil_reference: u32,
+}
+
+/// A draw: indices into the pass' tables, and what is drawn.
+#[derive(Clone, Debug)]
+pub(super) struct DrawRecord {
+    pub pipeline: usize,
+    pub bindings: usize,
+    pub vertex_buffers: usize,
+    /// Into `index_buffers`, for indexed draws.
+    pub index_buffer: Option<usize>,
+    pub state: usize,
+    pub kind: DrawKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum DrawKind {
+    /// Numbers known when recorded.
+    Direct(DrawNumbers),
+    /// Numbers in a buffer.
+    Indirect(BufferRange),
+}
+
+/// What is drawn: vertices, or indices of an indexed draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DrawNumbers {
+    pub first: u32,
+    pub count: u32,
+    pub base_vertex: i32,
+    pub first_instance: u32,
+    pub instances: u32,
+}

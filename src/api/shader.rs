@@ -1,0 +1,109 @@
+//! Shader modules.
+
+use super::device::{Device, Shared};
+use super::label::Label;
+use quadrille_frontend::diagnostic::Diagnostic;
+use quadrille_frontend::ir::{Op, Shader, SourceText, Stage};
+use quadrille_frontend::wgsl::{Constants, Module};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+pub use quadrille_frontend::diagnostic::{ShaderError, ShaderErrorKind};
+
+/// A shader's text, by its language.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ShaderSource<'a> {
+    /// WGSL.
+    Wgsl(Cow<'a, str>),
+}
+
+/// Describes a shader module.
+#[derive(Clone, Debug)]
+pub struct ShaderModuleDescriptor<'a> {
+    /// Stands for the file name in diagnostics.
+    pub label: Option<&'a str>,
+    /// The text.
+    pub source: ShaderSource<'a>,
+}
+
+/// Checked shader text, with one or more entry points. Clones are the same module.
+#[derive(Clone)]
+pub struct ShaderModule(Arc<Inner>);
+
+struct Inner {
+    label: Label,
+    device: Arc<Shared>,
+    module: Module,
+}
+
+impl std::fmt::Debug for ShaderModule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ShaderModule").field("label", &self.0.label).finish()
+    }
+}
+
+impl Device {
+    /// Parses and checks a shader. The error has the position and can render the source line with a caret.
+    pub fn create_shader_module(&self, d: ShaderModuleDescriptor<'_>) -> Result<ShaderModule, ShaderError> {
+        let name = d.label.unwrap_or("shader");
+        let ShaderSource::Wgsl(text) = &d.source;
+        Ok(ShaderModule(Arc::new(Inner {
+            label: Label::new(d.label),
+            device: self.shared().clone(),
+            module: Module::parse(name, text)?,
+        })))
+    }
+}
+
+impl ShaderModule {
+    /// Its label.
+    pub fn label(&self) -> &Label {
+        &self.0.label
+    }
+
+    pub(super) fn device_id(&self) -> u64 {
+        self.0.device.id
+    }
+
+    /// The shader of an entry point, or of the only one of that stage.
+    pub(super) fn lower(
+        &self,
+        entry_point: Option<&str>,
+        stage: Stage,
+        constants: &[(&str, f64)],
+    ) -> Result<Shader, ShaderError> {
+        let module = &self.0.module;
+        let name = match entry_point {
+            Some(name) => name.to_owned(),
+            None => module.only_entry_point(stage).ok_or_else(|| {
+                let text = SourceText {
+                    name: module.name().to_owned(),
+                    text: module.text().to_owned(),
+                };
+                let what = format!("there is not exactly one {stage:?} entry point; name the one that is meant");
+                ShaderError::new(ShaderErrorKind::EntryPoint, &Arc::new(text), Diagnostic::new(what))
+            })?,
+        };
+        let constants: Constants = constants
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value))
+            .collect();
+        module.lower(&name, &constants)
+    }
+}
+
+/// Which bindings the shader samples with a filtering sampler, by resource index.
+pub(super) fn filtered_textures(shader: &Shader) -> Vec<bool> {
+    let mut filtered = vec![false; shader.resources.len()];
+    for (_, function) in shader.functions.iter() {
+        for (_, inst) in function.insts.iter() {
+            if let Op::Sample { texture, .. } = inst.op
+                && let Some(place) = filtered.get_mut(texture.resource.index())
+            {
+                *place = true;
+            }
+        }
+    }
+    filtered
+}

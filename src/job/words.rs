@@ -1,0 +1,165 @@
+//! WebGPU's strings in a job file, read straight into the pipeline's own enums.
+//!
+//! A wrong word is reported by the JSON reader at its line and column, with the words that would have been right.
+
+use crate::{
+    AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FilterMode, FrontFace, IndexFormat,
+    PrimitiveTopology, StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
+};
+use serde::de::{Deserialize, Deserializer, Error};
+
+/// An enum that has WebGPU's names.
+pub trait Word: Copy + 'static {
+    /// What the word stands for, for errors.
+    const WHAT: &'static str;
+    /// Every value.
+    fn all() -> impl Iterator<Item = Self>;
+    /// WebGPU's name of the value.
+    fn text(self) -> &'static str;
+}
+
+macro_rules! words {
+    ($($what:literal $name:ident;)*) => { $(
+        impl Word for $name {
+            const WHAT: &'static str = $what;
+            fn all() -> impl Iterator<Item = Self> {
+                $name::ALL.iter().copied()
+            }
+            fn text(self) -> &'static str {
+                self.name()
+            }
+        }
+    )* };
+}
+
+words! {
+    "blend factor" BlendFactor;
+    "blend operation" BlendOperation;
+    "comparison" CompareFunction;
+    "cull mode" CullMode;
+    "front face" FrontFace;
+    "index format" IndexFormat;
+    "topology" PrimitiveTopology;
+    "stencil operation" StencilOperation;
+    "texture format" TextureFormat;
+    "vertex format" VertexFormat;
+    "step mode" VertexStepMode;
+}
+
+macro_rules! word_tables {
+    ($($what:literal $name:ident { $($variant:ident = $text:literal,)* })*) => { $(
+        impl Word for $name {
+            const WHAT: &'static str = $what;
+            fn all() -> impl Iterator<Item = Self> {
+                [$($name::$variant,)*].into_iter()
+            }
+            fn text(self) -> &'static str {
+                match self {
+                    $($name::$variant => $text,)*
+                    // Direct3D's modes have no word in format 1.
+                    #[allow(unreachable_patterns, reason = "only some enums have more values than words")]
+                    _ => "",
+                }
+            }
+        }
+    )* };
+}
+
+word_tables! {
+    "address mode" AddressMode {
+        ClampToEdge = "clamp-to-edge",
+        Repeat = "repeat",
+        MirrorRepeat = "mirror-repeat",
+    }
+    "filter" FilterMode {
+        Nearest = "nearest",
+        Linear = "linear",
+    }
+}
+
+/// Words that only job files and render passes know.
+macro_rules! own_words {
+    ($($(#[$doc:meta])* $what:literal $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* })*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl Word for $name {
+            const WHAT: &'static str = $what;
+            fn all() -> impl Iterator<Item = Self> {
+                [$($name::$variant,)*].into_iter()
+            }
+            fn text(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+        }
+    )* };
+}
+
+own_words! {
+    /// What happens to an attachment at the start of a pass.
+    "load op" LoadWord {
+        /// Filled with the clear value.
+        Clear = "clear",
+        /// Kept.
+        Load = "load",
+    }
+    /// What happens to an attachment at the end of a pass.
+    "store op" StoreWord {
+        /// Written back.
+        Store = "store",
+        /// Left undefined.
+        Discard = "discard",
+    }
+    /// What a buffer may be used for.
+    "buffer usage" UsageWord {
+        /// Vertex buffer.
+        Vertex = "vertex",
+        /// Index buffer.
+        Index = "index",
+        /// Uniform binding.
+        Uniform = "uniform",
+        /// Storage binding.
+        Storage = "storage",
+    }
+    /// Shape of a texture's default view.
+    "texture dimension" DimensionWord {
+        /// One image.
+        D2 = "2d",
+        /// Array layers.
+        D2Array = "2d-array",
+        /// Six faces.
+        Cube = "cube",
+    }
+}
+
+fn look_up<W: Word, E: Error>(text: &str) -> Result<W, E> {
+    W::all().find(|w| w.text() == text).ok_or_else(|| {
+        let known: Vec<_> = W::all().map(Word::text).collect();
+        E::custom(format!(
+            "`{text}` is no {}; one of {} is expected",
+            W::WHAT,
+            known.join(", ")
+        ))
+    })
+}
+
+/// Reads a word; for `#[serde(deserialize_with = "words::one")]`.
+pub fn one<'de, W: Word, D: Deserializer<'de>>(from: D) -> Result<W, D::Error> {
+    look_up(&String::deserialize(from)?)
+}
+
+/// Reads a word that may be left out or null.
+pub fn optional<'de, W: Word, D: Deserializer<'de>>(from: D) -> Result<Option<W>, D::Error> {
+    Option::<String>::deserialize(from)?
+        .map(|text| look_up(&text))
+        .transpose()
+}
+
+/// Reads a list of words.
+pub fn list<'de, W: Word, D: Deserializer<'de>>(from: D) -> Result<Vec<W>, D::Error> {
+    Vec::<String>::deserialize(from)?
+        .iter()
+        .map(|text| look_up(text))
+        .collect()
+}
