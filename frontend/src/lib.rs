@@ -6,6 +6,7 @@
 pub mod compose;
 pub mod diagnostic;
 pub mod ir;
+pub mod passes;
 pub mod wgsl;
 
 pub use diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};

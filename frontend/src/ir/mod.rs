@@ -13,6 +13,7 @@
 pub mod alu;
 pub mod arena;
 pub mod build;
+pub mod eval;
 pub mod kind;
 pub mod op;
 pub mod shader;

@@ -1,0 +1,1 @@
+//! Accuracy, special values and exhaustive checks of the expansions.

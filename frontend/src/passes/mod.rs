@@ -1,0 +1,3 @@
+//! Passes over the IR, one idea each.
+
+pub mod expand;
