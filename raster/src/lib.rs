@@ -1,3 +1,7 @@
 //! raster
+mod dispatch;
 pub mod format;
+pub mod geometry;
+pub mod pool;
 pub mod texture;
+pub mod vertex;

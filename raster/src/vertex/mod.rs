@@ -1,0 +1,5 @@
+//! The vertex stage: fetch, index reuse, vertex programs.
+
+mod format;
+
+pub use format::{Elements, VertexFormat, VertexFormatKind, fetch_groups};
