@@ -14,6 +14,7 @@ mod load;
 pub mod math;
 pub mod model;
 mod parallel;
+pub mod shader;
 mod tangent;
 
 pub use environment::Environment;
