@@ -5,6 +5,8 @@
 
 pub mod abi;
 pub mod interp;
+pub mod native;
 pub mod program;
 
+pub use native::{Features, Jit, JitCounters, JitOptions, Lanes};
 pub use program::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
