@@ -105,13 +105,13 @@ pub(super) fn quantize<O: Ops>(o: &mut O, x: O::V) -> O::V {
     let least = o.f(MIN_NORMAL);
     let least = o.bits(least);
     let exponent = o.alu(Alu::UMax, &[exponent, least]);
-    // Wraps for numbers far beyond a half's range, which the limit catches.
+    // Wraps for numbers far beyond a half's range, which the limit catches: what rounds to 65536 is infinite.
     let magic = o.iaddc(exponent, 13 << 23);
     let magic = o.float(magic);
     let sum = o.add(a, magic);
     let r = o.sub(sum, magic);
-    let limit = o.f(65_504.0);
-    let above = o.lt(limit, r);
+    let limit = o.f(65_520.0);
+    let above = o.alu(Alu::FLe, &[limit, a]);
     let infinity = o.f(f32::INFINITY);
     let r = o.select(above, infinity, r);
     let sign = o.sign_bit(x);

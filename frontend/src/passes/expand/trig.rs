@@ -20,8 +20,8 @@ const FRAC_1_PI: f32 = std::f32::consts::FRAC_1_PI;
 const HALF_PI: f32 = std::f32::consts::FRAC_PI_2;
 const HALF_PI_LOW: f32 = -4.371_139e-8;
 
-/// x = n pi + r: gives the sign bit of (-1)^n and r.
-fn reduce<O: Ops>(o: &mut O, x: O::V) -> (O::V, O::V) {
+/// x = n pi + r: gives n, the sign bit of (-1)^n, and x - n PI_HIGH, which is exact: r but for n PI_LOW.
+fn reduce_high<O: Ops>(o: &mut O, x: O::V) -> (O::V, O::V, O::V) {
     // 1.5 * 2^23: the sum's low bits are n.
     let magic = o.f(12_582_912.0);
     let per_pi = o.f(FRAC_1_PI);
@@ -29,12 +29,16 @@ fn reduce<O: Ops>(o: &mut O, x: O::V) -> (O::V, O::V) {
     let n = o.sub(t, magic);
     let sign = o.bits(t);
     let sign = o.shl(sign, 31);
-    // The first step is exact, the second rounds once: both products are.
     let high = o.f(-PI_HIGH);
-    let low = o.f(-PI_LOW);
     let r = o.fma(n, high, x);
-    let r = o.fma(n, low, r);
-    (sign, r)
+    (n, sign, r)
+}
+
+/// x = n pi + r: gives the sign bit of (-1)^n and r, rounded once.
+fn reduce<O: Ops>(o: &mut O, x: O::V) -> (O::V, O::V) {
+    let (n, sign, high) = reduce_high(o, x);
+    let low = o.f(-PI_LOW);
+    (sign, o.fma(n, low, high))
 }
 
 /// sin(r) for |r| <= pi/2.
@@ -66,17 +70,27 @@ pub(super) fn cos<O: Ops>(o: &mut O, x: O::V) -> O::V {
     finish(o, c, sign)
 }
 
-/// sin(r) / cos(r); the cosine as the sine of the distance to pi/2, which keeps its precision near the poles.
+/// sin(r) / cos(r); the cosine as the sine of the distance to pi/2, taken from the exact part of r: so the tangent
+/// keeps its relative precision near the poles.
 pub(super) fn tan<O: Ops>(o: &mut O, x: O::V) -> O::V {
-    let (_, r) = reduce(o, x);
-    let r = o.at_most(r, HALF_PI);
-    let r = o.at_least(r, -HALF_PI);
+    let (n, _, high) = reduce_high(o, x);
+    // Where r is no reduced angle any more (see above), finite at least.
+    let high = o.at_most(high, 1.6);
+    let high = o.at_least(high, -1.6);
+    let n = o.at_most(n, 4_194_304.0);
+    let n = o.at_least(n, -4_194_304.0);
+    let minus_low = o.f(-PI_LOW);
+    let low = o.mul(n, minus_low);
+    let r = o.add(high, low);
     let s = sin_poly(o, r);
-    let a = o.abs(r);
     let half_pi = o.f(HALF_PI);
-    let low = o.f(HALF_PI_LOW);
+    let half_pi_low = o.f(HALF_PI_LOW);
+    let a = o.abs(high);
+    let sign = o.sign_bit(high);
+    let a_low = o.flip_sign(low, sign);
     let rest = o.sub(half_pi, a);
-    let rest = o.add(rest, low);
+    let rest_low = o.sub(half_pi_low, a_low);
+    let rest = o.add(rest, rest_low);
     let c = sin_poly(o, rest);
     o.div(s, c)
 }

@@ -1,1 +1,0 @@
-//! Accuracy, special values and exhaustive checks of the expansions.
