@@ -24,7 +24,7 @@ pub mod storage;
 pub mod target;
 #[cfg(test)]
 mod target_tests;
-mod texels;
+pub(crate) mod texels;
 pub mod view;
 
 pub use error::TextureError;

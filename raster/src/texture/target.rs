@@ -473,7 +473,7 @@ impl Mean {
                 let alpha = Mean::Bytes.apply(format, samples);
                 lanes(&|i| bgra.0[i] | alpha.0[i] & 0xff00_0000)
             }
-            Mean::Code => lanes(&|i| ((samples.clone().map(|s| s.0[i]).sum::<u32>() + n / 2) >> shift)),
+            Mean::Code => lanes(&|i| (samples.clone().map(|s| s.0[i]).sum::<u32>() + n / 2) >> shift),
             Mean::Float => {
                 let mut sum = [0.0f32; 8];
                 for (k, s) in samples.enumerate() {

@@ -141,7 +141,7 @@ pub struct CopyRegion {
 
 /// The linear rgba16unorm copy of an 8-bit sRGB texture (law S3).
 #[derive(Debug)]
-pub(crate) struct LinearCopy {
+pub struct LinearCopy {
     pub storage: Arc<Storage>,
     /// Subresources written since they were last converted.
     stale: Box<[AtomicBool]>,
@@ -428,7 +428,6 @@ impl Texture {
     ) -> Result<(), TextureError> {
         // One converter at a time: whoever comes second finds the flags cleared and the texels there.
         let _one = self.linear.lock().unwrap_or_else(PoisonError::into_inner);
-        let bgra = matches!(self.format(), TextureFormat::Bgra8Unorm | TextureFormat::Bgra8UnormSrgb);
         for index in subresources {
             if !copy.stale[index].load(Ordering::Relaxed) {
                 continue;
@@ -436,7 +435,7 @@ impl Texture {
             let from = self.planes[0].borrow(index, false)?;
             let mut to = copy.storage.borrow(index, true)?;
             if let Some(to) = to.bytes_mut() {
-                to_linear16(from.bytes(), to, bgra);
+                to_linear16(from.bytes(), to);
             }
             copy.stale[index].store(false, Ordering::Relaxed);
         }
@@ -469,14 +468,14 @@ impl Plan<'_> {
     }
 }
 
-/// rgba8 (or bgra8) sRGB codes to linear rgba16 codes; alpha times 257 is the same number in 16 bits.
-fn to_linear16(from: &[u8], to: &mut [u8], bgra: bool) {
+/// 8-bit sRGB codes to linear 16-bit codes, components in the same order (alpha is last in all such formats); alpha
+/// times 257 is the same number in 16 bits.
+fn to_linear16(from: &[u8], to: &mut [u8]) {
     let table = &srgb::tables().to_linear16;
-    let order = if bgra { [2, 1, 0] } else { [0, 1, 2] };
     let (texels, _) = from.as_chunks::<4>();
     let (out, _) = to.as_chunks_mut::<8>();
     for (t, o) in texels.iter().zip(out) {
-        let [r, g, b] = order.map(|c| u64::from(table[usize::from(t[c])]));
+        let [r, g, b] = [0, 1, 2].map(|c| u64::from(table[usize::from(t[c])]));
         *o = (r | g << 16 | b << 32 | (u64::from(t[3]) * 257) << 48).to_le_bytes();
     }
 }
@@ -665,7 +664,7 @@ mod tests {
                 .map(|c| u16::from_le_bytes([c[0], c[1]]))
                 .collect()
         };
-        assert_eq!(texel(&copy), [65535, 14146, 0, 64 * 257]);
+        assert_eq!(texel(&copy), [0, 14146, 65535, 64 * 257], "in memory order");
         t.write_level(0, 0, &[0; 64]).unwrap();
         t.freshen(&copy, 0..1).unwrap();
         assert_eq!(texel(&copy), [0; 4]);

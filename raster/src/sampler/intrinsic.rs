@@ -1,0 +1,223 @@
+//! The functions that programs call, and the bindings that carry them.
+//!
+//! A binding's function is chosen once per view: by format class and instruction level. This file alone turns the raw
+//! pointers of the ABI into references.
+
+use super::class::{Any, Class, Depth24, Float, Half, Norm8, Norm16, Rgba8, Srgb8, Word32};
+use super::descriptor::{Reduction, Sampler};
+use super::load::load;
+use super::sample::{Cells, Texels, sample};
+use super::view::{Kernel, SampledView};
+use crate::format::TextureFormat;
+use crate::simd::portable::Portable;
+use crate::simd::{Level, Simd};
+use quadrille_frontend::ir::{SampleOp, TexelOp};
+use quadrille_jit::abi::{Binding, CALL_CELLS, Cell, Intrinsic, RESULT_CELL};
+
+impl Sampler {
+    /// What a sampler slot holds. The sampler must stay where it is while the binding is used.
+    pub fn binding(&self) -> Binding {
+        Binding {
+            data: std::ptr::from_ref(self).cast(),
+            ..Binding::NULL
+        }
+    }
+}
+
+impl SampledView {
+    /// What a texture slot holds, with the best instructions of this machine. The view must stay where it is (in its
+    /// `Arc`) while the binding is used, and a [`begin_read`](Self::begin_read) guard be held while programs run.
+    pub fn binding(&self) -> Binding {
+        self.binding_at(Level::detect())
+    }
+
+    /// As [`binding`](Self::binding), at a level. Levels the machine lacks become portable.
+    pub fn binding_at(&self, level: Level) -> Binding {
+        let (sample, load) = match level {
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 if crate::simd::avx2::Avx2::new().is_some() => functions::<UseAvx2>(self.kernel.format),
+            _ => functions::<UsePortable>(self.kernel.format),
+        };
+        Binding {
+            data: std::ptr::from_ref(self).cast(),
+            sample: Some(sample),
+            load: Some(load),
+            info: &raw const self.info,
+            ..Binding::NULL
+        }
+    }
+}
+
+/// A level of instructions that functions were compiled for.
+trait Chosen {
+    type S: Simd;
+    /// # Safety
+    /// The machine has the instructions.
+    unsafe fn get() -> Self::S;
+}
+
+struct UsePortable;
+
+impl Chosen for UsePortable {
+    type S = Portable;
+    #[inline(always)]
+    unsafe fn get() -> Portable {
+        Portable
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+struct UseAvx2;
+
+#[cfg(target_arch = "x86_64")]
+impl Chosen for UseAvx2 {
+    type S = crate::simd::avx2::Avx2;
+    #[inline(always)]
+    unsafe fn get() -> Self::S {
+        // SAFETY: the caller's promise.
+        unsafe { crate::simd::avx2::Avx2::assume() }
+    }
+}
+
+/// Sample and load of a format.
+fn functions<T: Chosen>(format: TextureFormat) -> (Intrinsic, Intrinsic) {
+    use TextureFormat::*;
+    match format {
+        Rgba8Unorm | Bgra8Unorm => plain::<T, Rgba8>(),
+        Rgba8UnormSrgb | Bgra8UnormSrgb => (sample_srgb::<T>, load_entry::<T, Float<Srgb8>>),
+        R8Unorm | Rg8Unorm => plain::<T, Norm8>(),
+        R16Unorm | Rg16Unorm | Rgba16Unorm | Depth16Unorm => plain::<T, Norm16>(),
+        R16Float | Rg16Float | Rgba16Float => plain::<T, Float<Half>>(),
+        R32Float | R32Uint | R32Sint | Depth32Float => plain::<T, Float<Word32>>(),
+        Rg32Float | Rg32Uint | Rg32Sint => plain::<T, Float<Word32>>(),
+        Rgba32Float | Rgba32Uint | Rgba32Sint => plain::<T, Float<Word32>>(),
+        Depth24Plus => plain::<T, Float<Depth24>>(),
+        _ => plain::<T, Float<Any>>(),
+    }
+}
+
+fn plain<T: Chosen, C: Class>() -> (Intrinsic, Intrinsic) {
+    (sample_entry::<T, C>, load_entry::<T, C>)
+}
+
+/// Reads the ABI's arguments: view, sampler, cells. `None` where a slot is empty, the results zero then.
+///
+/// # Safety
+/// As [`Intrinsic`]: `a` is a texture binding made by [`SampledView::binding`] (or empty), `b` by [`Sampler::binding`],
+/// null or empty; `cells` are [`CALL_CELLS`] cells that no one else touches.
+#[inline(always)]
+unsafe fn arguments<'a>(
+    a: *const Binding,
+    b: *const Binding,
+    cells: *mut Cell,
+) -> (Option<&'a Kernel>, Option<&'a Sampler>, &'a mut Cells) {
+    const { assert!(CALL_CELLS >= RESULT_CELL + 5) };
+    // SAFETY: the caller's promise: both bindings are readable, their `data` null or what it was made from.
+    unsafe {
+        let view = a
+            .as_ref()
+            .and_then(|a| a.data.cast::<SampledView>().as_ref())
+            .map(|v| &v.kernel);
+        let sampler = b.as_ref().and_then(|b| b.data.cast::<Sampler>().as_ref());
+        (view, sampler, &mut *cells.cast::<Cells>())
+    }
+}
+
+/// Zero components; an empty slot counts as resident.
+#[cold]
+fn empty(cells: &mut Cells, components: usize) {
+    for cell in &mut cells[RESULT_CELL..RESULT_CELL + components] {
+        *cell = Cell([0; 8]);
+    }
+    cells[RESULT_CELL + components] = Cell([u32::MAX; 8]);
+}
+
+unsafe extern "C" fn sample_entry<T: Chosen, C: Class>(
+    a: *const Binding,
+    b: *const Binding,
+    op: u64,
+    cells: *mut Cell,
+    _lanes: u32,
+) {
+    // SAFETY: this function's own contract is theirs.
+    let (view, sampler, cells) = unsafe { arguments(a, b, cells) };
+    let op = SampleOp::decode(op);
+    let (Some(view), Some(sampler)) = (view, sampler) else {
+        return empty(cells, op.components());
+    };
+    // SAFETY: bindings get this function only where the machine has the instructions.
+    let s = unsafe { T::get() };
+    sample_with::<_, C>(s, view, own(view), sampler, op, cells);
+}
+
+/// Filters sRGB formats from their linear copy (law S3), and reads single texels exactly.
+unsafe extern "C" fn sample_srgb<T: Chosen>(
+    a: *const Binding,
+    b: *const Binding,
+    op: u64,
+    cells: *mut Cell,
+    _lanes: u32,
+) {
+    // SAFETY: this function's own contract is theirs.
+    let (view, sampler, cells) = unsafe { arguments(a, b, cells) };
+    let op = SampleOp::decode(op);
+    let (Some(view), Some(sampler)) = (view, sampler) else {
+        return empty(cells, op.components());
+    };
+    // SAFETY: bindings get this function only where the machine has the instructions.
+    let s = unsafe { T::get() };
+    let averages = sampler.is_filtering() && sampler.d.reduction == Reduction::WeightedAverage;
+    match view.linear {
+        Some(words) if averages && op.gather.is_none() => {
+            let linear = Texels {
+                words,
+                bytes: 8,
+                format: TextureFormat::Rgba16Unorm,
+            };
+            sample_with::<_, Norm16>(s, view, linear, sampler, op, cells);
+        }
+        _ => sample_with::<_, Float<Srgb8>>(s, view, own(view), sampler, op, cells),
+    }
+}
+
+fn own(view: &Kernel) -> Texels<'_> {
+    Texels {
+        words: view.words,
+        bytes: view.format.info().bytes,
+        format: view.format,
+    }
+}
+
+/// The one place where a class's kernel is compiled for a level.
+#[inline(never)]
+fn sample_with<S: Simd, C: Class>(
+    s: S,
+    view: &Kernel,
+    texels: Texels<'_>,
+    sampler: &Sampler,
+    op: SampleOp,
+    cells: &mut Cells,
+) {
+    s.call(
+        #[inline(always)]
+        |s| sample::<S, C>(s, view, texels, &sampler.d, op, cells),
+    );
+}
+
+unsafe extern "C" fn load_entry<T: Chosen, C: Class>(
+    a: *const Binding,
+    _: *const Binding,
+    op: u64,
+    cells: *mut Cell,
+    _lanes: u32,
+) {
+    // SAFETY: this function's own contract is theirs; there is no sampler.
+    let (view, _, cells) = unsafe { arguments(a, std::ptr::null(), cells) };
+    let Some(view) = view else { return empty(cells, 4) };
+    let op = TexelOp::decode(op);
+    // SAFETY: bindings get this function only where the machine has the instructions.
+    unsafe { T::get() }.call(
+        #[inline(always)]
+        |s| load::<_, C>(s, view, own(view), op, cells),
+    );
+}

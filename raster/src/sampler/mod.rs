@@ -1,0 +1,32 @@
+//! Samplers: textures read through filters, eight lanes a call (laws S1-S3).
+//!
+//! ```text
+//! Binding.sample(view, sampler, op, cells)            intrinsic.rs   the ABI, dispatch by format class and level
+//!   └─ arguments, loops over taps and levels          sample.rs
+//!        ├─ LOD, levels, anisotropic taps             select.rs, lod.rs
+//!        ├─ texels of a tap: addresses, cube edges    taps.rs, coords.rs, cube.rs
+//!        └─ fetch, decode, weigh                      class.rs
+//! Binding.load(view, op, cells)                       load.rs
+//! ```
+//!
+//! Every kernel is generic over [`crate::simd::Simd`] and the format class. All levels give the same bits: integer sums are
+//! exact (law S2), float operations are ordered and never fused. Kernels trust no coordinate: every address is
+//! clamped to the texture by the gather itself. Nothing here allocates.
+
+mod class;
+mod coords;
+mod cube;
+mod descriptor;
+mod intrinsic;
+mod load;
+pub mod lod;
+mod sample;
+mod select;
+mod taps;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::{AddressMode, CompareFunction, FilterMode, Reduction, Sampler, SamplerDescriptor, SamplerError};
+pub use view::{ReadGuard, SampledView};

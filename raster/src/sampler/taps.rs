@@ -1,0 +1,275 @@
+//! From coordinates to the texels of a tap, in any shape of texture. Nothing here knows formats: the result is indices.
+
+use super::coords::{Axis, Level, Reduced, axis, fixed, reduce};
+use super::cube;
+use super::descriptor::{AddressMode, SamplerDescriptor};
+use super::view::Kernel;
+use crate::simd::{Floats, Ints, Simd};
+use quadrille_frontend::ir::Dim;
+
+/// What all taps of a call share.
+pub(super) struct Source<'a, S: Simd> {
+    pub s: S,
+    pub view: &'a Kernel,
+    pub sampler: &'a SamplerDescriptor,
+    pub dim: Dim,
+    pub offset: [i32; 3],
+    /// First texel of each lane's layer, cube or volume.
+    pub layer: S::I,
+    /// Whether any lane filters linearly; else only the first texel of a tap is meant.
+    pub linear: bool,
+}
+
+/// The texels around a point of one surface.
+#[derive(Clone, Copy)]
+pub(super) struct Tap<S: Simd> {
+    /// (0,0) (1,0) (0,1) (1,1).
+    pub index: [S::I; 4],
+    /// Lanes in which that texel is the border.
+    pub border: [S::I; 4],
+    /// Weights of the second column and row, out of 256.
+    pub wx: S::I,
+    pub wy: S::I,
+}
+
+/// The texels around a point.
+#[derive(Clone, Copy)]
+pub(super) struct Taps<S: Simd> {
+    pub first: Tap<S>,
+    /// Volumes: the next slice and its weight out of 256, where any lane needs it.
+    pub second: Option<(Tap<S>, S::I)>,
+    /// Cube corners: lanes in which a texel doesn't exist and is the mean of the others.
+    pub missing: Option<[S::I; 4]>,
+}
+
+/// A point to sample.
+#[derive(Clone, Copy)]
+pub(super) enum Point<S: Simd> {
+    /// Reduced u, v, w.
+    Flat([Reduced<S>; 3]),
+    /// Face and reduced coordinates on it.
+    Cube(S::I, [Reduced<S>; 2]),
+}
+
+impl<S: Simd> Source<'_, S> {
+    /// Range reduction of normalised coordinates (directions of cubes: face selection).
+    #[inline(always)]
+    pub fn point(&self, uvw: [S::F; 3]) -> Point<S> {
+        let (s, mode) = (self.s, &self.sampler.address);
+        if self.dim == Dim::Cube {
+            let f = cube::select(s, uvw);
+            return Point::Cube(f.face, f.uv.map(|u| reduce(s, AddressMode::ClampToEdge, u)));
+        }
+        let u = reduce(s, mode[0], uvw[0]);
+        let v = reduce(s, mode[1], uvw[1]);
+        let w = if self.dim == Dim::D3 {
+            reduce(s, mode[2], uvw[2])
+        } else {
+            v
+        };
+        Point::Flat([u, v, w])
+    }
+
+    /// The texels of a point in one level. In lanes of `linear` a footprint of two by two, else the nearest texel, with weight 0
+    /// for the others.
+    #[inline(always)]
+    pub fn taps(&self, point: &Point<S>, level: &Level<S>, linear: S::I) -> Taps<S> {
+        match point {
+            Point::Flat(uvw) if self.dim == Dim::D2 => {
+                let [x, y] = [0, 1].map(
+                    #[inline(always)]
+                    |c| self.axis(c, &uvw[c], level, linear),
+                );
+                let first = self.flat(level, level.base + self.layer, &x, &y);
+                Taps {
+                    first,
+                    second: None,
+                    missing: None,
+                }
+            }
+            Point::Flat(uvw) => self.s.call(|_| self.line_or_volume(uvw, level, linear)),
+            Point::Cube(face, uv) => self.s.call(|_| self.cube(*face, uv, level, linear)),
+        }
+    }
+
+    #[inline(always)]
+    fn axis(&self, c: usize, r: &Reduced<S>, level: &Level<S>, linear: S::I) -> Axis<S> {
+        let mode = self.sampler.address[c];
+        let power_of_two = self.view.power_of_two && c < 2;
+        let offset = self.offset[c];
+        axis(
+            self.s,
+            mode,
+            power_of_two,
+            r,
+            level.size[c],
+            level.last[c],
+            offset,
+            linear,
+            self.linear,
+        )
+    }
+
+    #[inline(always)]
+    fn flat(&self, level: &Level<S>, base: S::I, x: &Axis<S>, y: &Axis<S>) -> Tap<S> {
+        let (c0, r0) = (level.column(self.s, x.t[0]), base + level.line(y.t[0]));
+        let (mut c1, mut r1) = (c0, r0);
+        if self.linear {
+            (c1, r1) = (level.column(self.s, x.t[1]), base + level.line(y.t[1]));
+        }
+        let ([x0, x1], [y0, y1]) = (x.border, y.border);
+        Tap {
+            index: [r0 + c0, r0 + c1, r1 + c0, r1 + c1],
+            border: [x0 | y0, x1 | y0, x0 | y1, x1 | y1],
+            wx: x.w,
+            wy: y.w,
+        }
+    }
+
+    /// 1d and 3d textures.
+    #[inline]
+    fn line_or_volume(&self, uvw: &[Reduced<S>; 3], level: &Level<S>, linear: S::I) -> Taps<S> {
+        let s = self.s;
+        let zero = s.i32(0);
+        let base = level.base + self.layer;
+        let x = self.axis(0, &uvw[0], level, linear);
+        if self.dim == Dim::D1 {
+            let y = Axis {
+                t: [zero; 2],
+                border: [zero; 2],
+                w: zero,
+            };
+            return Taps {
+                first: self.flat(level, base, &x, &y),
+                second: None,
+                missing: None,
+            };
+        }
+        let y = self.axis(1, &uvw[1], level, linear);
+        let z = self.axis(2, &uvw[2], level, linear);
+        let slice = |i: usize| {
+            let x = Axis {
+                border: [x.border[0] | z.border[i], x.border[1] | z.border[i]],
+                ..x
+            };
+            self.flat(level, base + z.t[i] * level.surface, &x, &y)
+        };
+        let second = z.w.gt(zero).any().then(|| (slice(1), z.w));
+        Taps {
+            first: slice(0),
+            second,
+            missing: None,
+        }
+    }
+
+    #[inline]
+    fn cube(&self, face: S::I, uv: &[Reduced<S>; 2], level: &Level<S>, linear: S::I) -> Taps<S> {
+        let s = self.s;
+        let zero = s.i32(0);
+        let half = (s.f32(0.5).bits() & linear).as_f32();
+        let last = level.last[0];
+        let cube = level.base + self.layer;
+        let x = fixed(s, &uv[0], level.size[0], half);
+        let y = fixed(s, &uv[1], level.size[0], half);
+        let (wx, wy) = (x & s.i32(255) & linear, y & s.i32(255) & linear);
+        let (x, y) = (x.sar::<8>(), y.sar::<8>());
+        let outside = |t: S::I| zero.gt(t) | (t + s.i32(1)).gt(last);
+        if ((outside(x) | outside(y)) & linear).any() {
+            let edge = Edge {
+                face: face.to_array(),
+                x: x.to_array(),
+                y: y.to_array(),
+                last: last.to_array(),
+                row: level.row.to_array(),
+                linear: linear.to_array(),
+                layer_texels: self.view.layer_texels,
+            };
+            let (index, missing) = edge.walk();
+            let index = index.map(|i| cube + s.load_i32(&i));
+            let first = Tap {
+                index,
+                border: [zero; 4],
+                wx,
+                wy,
+            };
+            return Taps {
+                first,
+                second: None,
+                missing: missing.map(|m| m.map(|m| s.load_i32(&m))),
+            };
+        }
+        // A point never leaves its face (R-SAMP-84).
+        let inside = |t: S::I| t.max(zero).min(last);
+        let axis = |t: S::I, w| Axis {
+            t: [inside(t), inside(t + s.i32(1))],
+            border: [zero; 2],
+            w,
+        };
+        let base = cube + face * s.i32(self.view.layer_texels);
+        Taps {
+            first: self.flat(level, base, &axis(x, wx), &axis(y, wy)),
+            second: None,
+            missing: None,
+        }
+    }
+}
+
+/// Taps of cube lanes near an edge, one lane at a time.
+struct Edge {
+    face: [i32; 8],
+    x: [i32; 8],
+    y: [i32; 8],
+    last: [i32; 8],
+    row: [i32; 8],
+    linear: [i32; 8],
+    layer_texels: i32,
+}
+
+type FourLanes = [[i32; 8]; 4];
+
+impl Edge {
+    /// Texel indices within the cube of the four taps, and which of them don't exist.
+    #[inline(never)]
+    fn walk(&self) -> (FourLanes, Option<FourLanes>) {
+        let mut index = [[0; 8]; 4];
+        let mut missing = [[0; 8]; 4];
+        let mut any = false;
+        for lane in 0..8 {
+            let size = self.last[lane] + 1;
+            let clamp = |t: i32, low: i32, high: i32| t.clamp(low, high);
+            for tap in 0..4 {
+                let (mut x, mut y) = (self.x[lane] + (tap as i32 & 1), self.y[lane] + (tap as i32 >> 1));
+                // Coordinates of real lanes are within one texel; stale ones may be anything.
+                let (low, high) = if self.linear[lane] == 0 {
+                    (0, size - 1)
+                } else {
+                    (-1, size)
+                };
+                (x, y) = (clamp(x, low, high), clamp(y, low, high));
+                let at = cube::across(self.face[lane], x, y, size);
+                if at.is_none() {
+                    missing[tap][lane] = -1;
+                    any = true;
+                }
+                let [face, x, y] = at.unwrap_or([self.face[lane], 0, 0]);
+                let line = (y + (y >> 2).wrapping_mul(self.row[lane])) << 2;
+                index[tap][lane] = face
+                    .wrapping_mul(self.layer_texels)
+                    .wrapping_add(line)
+                    .wrapping_add(x + (x >> 2) * 12);
+            }
+        }
+        (index, any.then_some(missing))
+    }
+}
+
+/// Replaces the component of a missing corner texel by the mean of the three others (R-SAMP-83).
+#[inline(always)]
+pub(super) fn fill_corners<S: Simd>(s: S, c: [S::F; 4], missing: &[S::I; 4]) -> [S::F; 4] {
+    let third = s.f32(3.0);
+    let others = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]];
+    [0, 1, 2, 3].map(|i| {
+        let [a, b, d] = others[i].map(|k| c[k]);
+        missing[i].select_f((a + b + d) / third, c[i])
+    })
+}
