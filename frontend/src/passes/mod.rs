@@ -1,3 +1,177 @@
-//! Passes over the IR, one idea each.
+//! Passes over the IR, one idea each, and the order in which they run.
+//!
+//! ```text
+//! inline ─► flow ─► rates ─► locals ─► liveness ─► cse ─► dce ─► expand ─► cse ─► dce
+//! ```
+//!
+//! A pass takes valid IR and leaves valid IR; debug builds check that between passes. No pass changes what a lane
+//! computes, nor what a quad_read sees (laws L1, L2). All are linear in the size of the function, or nearly so.
 
+mod cse;
+mod dce;
+mod edit;
 pub mod expand;
+mod flow;
+mod inline;
+mod liveness;
+mod locals;
+mod mask;
+mod rates;
+
+pub use inline::INSTRUCTION_BUDGET;
+pub use rates::{Rate, Rates};
+
+use crate::ir::validate::{Environment, ValidateError, validate, validate_function};
+use crate::ir::{Arena, Function, Handle, Local, Resource, Shader, Sources};
+use std::time::{Duration, Instant};
+
+/// Why a shader can't be optimised.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PassError {
+    /// A function that calls itself, directly or not: the user's fault.
+    #[error("function {function:?} calls itself; shaders can't recurse")]
+    Recursion {
+        /// The function.
+        function: String,
+    },
+    /// Inlining makes too many instructions: a limit.
+    #[error("inlining {function:?} makes more than {limit} instructions; call it less often, or make it smaller")]
+    InlineBudget {
+        /// The function whose copy was one too many.
+        function: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// Statements nest too deeply: a limit.
+    #[error("the statements of {function:?} nest deeper than {limit} after inlining")]
+    Nesting {
+        /// The function.
+        function: String,
+        /// The limit.
+        limit: usize,
+    },
+    /// Invalid IR: a bug of whoever made it, or of a pass.
+    #[error("after {pass}: {error}")]
+    Invalid {
+        /// What ran last.
+        pass: &'static str,
+        /// What is wrong.
+        error: Box<ValidateError>,
+    },
+}
+
+/// Time and size after each pass, in the order in which they ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PassStats {
+    /// Name of the pass, time, instructions in the body afterwards.
+    pub passes: Vec<(&'static str, Duration, usize)>,
+}
+
+/// Inlines every call; the entry function is the only one that stays.
+pub fn inline_all(shader: &mut Shader) -> Result<(), PassError> {
+    let invalid = |pass| {
+        move |error| PassError::Invalid {
+            pass,
+            error: Box::new(error),
+        }
+    };
+    validate(shader).map_err(invalid("the front end"))?;
+    inline::run(shader)?;
+    if cfg!(debug_assertions) {
+        validate(shader).map_err(invalid("inline"))?;
+    }
+    Ok(())
+}
+
+/// Optimises a pipeline program, and expands every operation that executors don't have. The backward slice of the
+/// `invariant` locals' values is not contracted (law N2).
+pub fn optimize_program(
+    function: Function,
+    resources: &Arena<Resource>,
+    invariant: &[Handle<Local>],
+    _sources: &mut Sources,
+) -> Result<Function, PassError> {
+    let _ = invariant;
+    let mut pipeline = Pipeline {
+        function,
+        resources,
+        stats: PassStats::default(),
+    };
+    pipeline.check("assembly")?;
+    pipeline.run("flow", |f, _| flow::run(f))?;
+    pipeline.locals(&[])?;
+    pipeline.run("cse", cse::run)?;
+    pipeline.run("dce", dce::run)?;
+    pipeline.run("expand", |f, _| expand::expand(f))?;
+    pipeline.run("cse", cse::run)?;
+    pipeline.run("dce", dce::run)?;
+    Ok(pipeline.function)
+}
+
+struct Pipeline<'a> {
+    function: Function,
+    resources: &'a Arena<Resource>,
+    stats: PassStats,
+}
+
+impl Pipeline<'_> {
+    fn run(&mut self, name: &'static str, pass: impl FnOnce(&mut Function, &Arena<Resource>)) -> Result<(), PassError> {
+        let start = Instant::now();
+        pass(&mut self.function, self.resources);
+        let time = start.elapsed();
+        let mut instructions = 0;
+        edit::for_each_inst(&self.function.body, &mut |_| instructions += 1);
+        self.stats.passes.push((name, time, instructions));
+        if cfg!(debug_assertions) {
+            self.check(name)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, pass: &'static str) -> Result<(), PassError> {
+        let environment = Environment {
+            stage: None,
+            inputs: None,
+            resources: self.resources,
+            functions: None,
+        };
+        validate_function(&self.function, &environment).map_err(|error| PassError::Invalid {
+            pass,
+            error: Box::new(error),
+        })
+    }
+
+    fn locals(&mut self, live_out: &[Handle<Local>]) -> Result<(), PassError> {
+        self.run("dce", dce::run)?;
+        let mut rates = None;
+        self.run("rates", |f, resources| rates = Some(Rates::compute(f, resources)))?;
+        let Some(rates) = rates else { return Ok(()) };
+        self.run("locals", |f, _| locals::run(f, &rates))?;
+        self.run("dce", dce::run)?;
+        self.run("liveness", |f, _| liveness::run(f, &rates, live_out))
+    }
+}
+
+/// Runs one pass by name on a function: for tests and for looking at single passes. `live_out` are the locals whose
+/// value at the end counts. `None` if there is no such pass.
+pub fn run_pass(
+    name: &str,
+    function: &mut Function,
+    resources: &Arena<Resource>,
+    live_out: &[Handle<Local>],
+) -> Option<()> {
+    match name {
+        "flow" => flow::run(function),
+        "cse" => cse::run(function, resources),
+        "dce" => dce::run(function, resources),
+        "locals" => {
+            let rates = Rates::compute(function, resources);
+            locals::run(function, &rates);
+            dce::run(function, resources);
+            liveness::run(function, &rates, live_out);
+        }
+        "expand" => expand::expand(function),
+        _ => return None,
+    }
+    Some(())
+}
