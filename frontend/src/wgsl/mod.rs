@@ -83,7 +83,7 @@ impl Module {
                 Diagnostic::new(message),
             ));
         }
-        report::check_nesting(&source)?;
+        report::check_size(&source)?;
         guarded(&source, || {
             let module = naga::front::wgsl::parse_str(text).map_err(|e| report::syntax(&source, &e))?;
             let mut validator =

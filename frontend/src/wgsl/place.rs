@@ -364,6 +364,13 @@ impl BufferPlace {
 
     pub fn element(&self, b: &mut FunctionBuilder, index: Value) -> Option<BufferPlace> {
         let elements = self.shape.elements()?;
+        // No index may wrap around to what is inside: the first element that doesn't exist stands for all of them.
+        let beyond = match elements.len {
+            Some(len) => len,
+            None => ((u32::MAX - self.fixed) / elements.stride.max(1)).saturating_sub(1),
+        };
+        let beyond = b.u32(beyond);
+        let index = b.alu(Alu::UMin, &[index, beyond]);
         let offset = scale(b, index, elements.stride);
         let dynamic = match self.dynamic {
             None => offset,

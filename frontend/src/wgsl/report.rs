@@ -48,6 +48,10 @@ impl Failure {
 
 /// An error of naga's parser or type checker.
 pub(super) fn syntax(text: &Arc<SourceText>, error: &naga::front::wgsl::ParseError) -> ShaderError {
+    if error.notes().any(|note| note.contains("recursion limit")) {
+        let diagnostic = Diagnostic::new("expressions, types or statements are nested too deep");
+        return ShaderError::new(ShaderErrorKind::Limit, text, diagnostic);
+    }
     let mut diagnostic = Diagnostic::new(error.message());
     for (span, label) in error.labels() {
         if let Some(range) = span.to_range() {
@@ -182,22 +186,54 @@ fn plain_types(message: String) -> String {
 /// Longest accepted run of operators without a `;`, `{` or `}` between them. naga's parser and type checker recurse
 /// once per operator of a chain `a + b + c ...` and only bound other nesting.
 const MAX_CHAIN: usize = 20_000;
+/// Most operators in a function: naga's type checker takes time quadratic in them, seconds at this size.
+const MAX_FUNCTION: usize = 100_000;
 
-/// Refuses texts on which the parser would run out of stack.
-pub(super) fn check_nesting(text: &Arc<SourceText>) -> std::result::Result<(), ShaderError> {
-    let mut run = 0;
-    for (at, byte) in text.text.bytes().enumerate() {
-        match byte {
-            b';' | b'{' | b'}' => run = 0,
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'^' | b'<' | b'>' | b'=' | b'!' | b'~' | b'.' | b'['
-            | b'(' => run += 1,
+/// Refuses texts on which naga's parser would run out of stack or of patience.
+pub(super) fn check_size(text: &Arc<SourceText>) -> std::result::Result<(), ShaderError> {
+    let bytes = text.text.as_bytes();
+    let (mut run, mut total, mut depth, mut comment) = (0, 0, 0usize, 0usize);
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let pair = (byte, bytes.get(at + 1).copied().unwrap_or_default());
+        match pair {
+            (b'/', b'*') => {
+                comment += 1;
+                at += 2;
+                continue;
+            }
+            (b'*', b'/') if comment > 0 => {
+                comment -= 1;
+                at += 2;
+                continue;
+            }
+            _ if comment > 0 => {}
+            (b'/', b'/') => {
+                let rest = &bytes[at..];
+                at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+                continue;
+            }
+            (b'{', _) => (run, depth) = (0, depth + 1),
+            (b'}', _) => (run, depth) = (0, depth.saturating_sub(1)),
+            (b';', _) => (run, total) = (0, total + 1),
+            (b',', _) => total += 1,
+            (b'+' | b'-' | b'*' | b'/' | b'%' | b'&' | b'|' | b'^' | b'<' | b'>' | b'=', _)
+            | (b'!' | b'~' | b'.' | b'[' | b'(', _) => (run, total) = (run + 1, total + 1),
             _ => {}
         }
-        if run > MAX_CHAIN {
-            let message = format!("a statement has more than {MAX_CHAIN} operators");
-            let diagnostic = Diagnostic::new(message).with_label(at..at + 1, "");
-            return Err(ShaderError::new(ShaderErrorKind::Limit, text, diagnostic));
+        if depth == 0 {
+            total = 0;
         }
+        let (what, limit) = match (run > MAX_CHAIN, total > MAX_FUNCTION) {
+            (true, _) => ("a statement", MAX_CHAIN),
+            (_, true) => ("a function", MAX_FUNCTION),
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        let diagnostic = Diagnostic::new(format!("{what} has more than {limit} operators")).with_label(at..at + 1, "");
+        return Err(ShaderError::new(ShaderErrorKind::Limit, text, diagnostic));
     }
     Ok(())
 }
