@@ -221,6 +221,19 @@ impl Pool {
         self.workers.len() + 1
     }
 
+    /// Calls `f` once, on the caller: tasks run in order.
+    pub fn run_here(&self, tasks: usize, f: impl Fn(&Worker<'_>) + Sync) -> Result<(), WorkerPanic> {
+        let state = JobState {
+            tasks,
+            ..JobState::default()
+        };
+        state.work(0, &f);
+        match lock(&state.panic).take() {
+            Some(message) => Err(WorkerPanic { message }),
+            None => Ok(()),
+        }
+    }
+
     /// Calls `f` once on every participating thread; each takes tasks (0 to `tasks`) from its [`Worker`] until none
     /// is left. Returns when all are done. With a single task the caller does it alone.
     pub fn run(&self, tasks: usize, f: impl Fn(&Worker<'_>) + Sync) -> Result<(), WorkerPanic> {
@@ -252,7 +265,7 @@ impl Pool {
                     self.shared.epoch.fetch_add(1, Ordering::Release);
                 }
                 // One task is the caller's.
-                if tasks - 1 >= self.workers.len() {
+                if tasks > self.workers.len() {
                     self.shared.arrived.notify_all();
                 } else {
                     (1..tasks).for_each(|_| self.shared.arrived.notify_one());

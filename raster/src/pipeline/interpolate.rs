@@ -146,7 +146,11 @@ impl Interpolator {
             dx: e.fsub(x, x0),
             dy: e.fsub(y, y0),
         };
-        self.points[slot] = Some(Evaluated { point, weights: None, depth: None });
+        self.points[slot] = Some(Evaluated {
+            point,
+            weights: None,
+            depth: None,
+        });
         point
     }
 
@@ -169,7 +173,10 @@ impl Interpolator {
     fn weights(&mut self, e: &mut Emit, at: At, coverage: &[Value]) -> Weights {
         let point = self.point(e, at, coverage);
         let slot = self.slot(at);
-        if let Some(Evaluated { weights: Some(weights), .. }) = self.points[slot] {
+        if let Some(Evaluated {
+            weights: Some(weights), ..
+        }) = self.points[slot]
+        {
             return weights;
         }
         let barycentric = |e: &mut Emit, gx: u32, gy: u32| {

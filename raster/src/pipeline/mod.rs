@@ -13,6 +13,7 @@ mod emit;
 mod fragment;
 mod interface;
 mod interpolate;
+mod optimize;
 mod state;
 mod vertex;
 
@@ -22,7 +23,7 @@ pub use state::*;
 
 use crate::layout::PlaneLayout;
 use quadrille_frontend::ir::{self, Arena, Binding, Builtin, Function, Resource, Semantic, Shader};
-use quadrille_frontend::passes;
+
 use quadrille_jit::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +65,7 @@ pub enum PipelineError {
     Invalid { label: String, what: String },
     /// A shader could not be optimised.
     #[error("pipeline '{label}': {error}")]
-    Pass { label: String, error: passes::PassError },
+    Pass { label: String, error: optimize::PassError },
     /// A program could not be compiled.
     #[error("pipeline '{label}': {error}")]
     Compile { label: String, error: CompileError },
@@ -271,9 +272,9 @@ impl Built {
 }
 
 /// The shader and its entry function with all calls inlined.
-fn inlined(shader: &Shader) -> Result<(Shader, Function), passes::PassError> {
+fn inlined(shader: &Shader) -> Result<(Shader, Function), optimize::PassError> {
     let mut shader = shader.clone();
-    passes::inline_all(&mut shader)?;
+    optimize::inline_all(&mut shader)?;
     let entry = shader.functions[shader.entry].clone();
     Ok((shader, entry))
 }
@@ -283,13 +284,13 @@ fn program(
     kind: ProgramKind,
     shader: Option<&Shader>,
     slots: &[Slot],
-) -> Result<Program, passes::PassError> {
+) -> Result<Program, optimize::PassError> {
     let (resources, mut sources) = match shader {
         Some(s) => (s.resources.clone(), s.sources.clone()),
         None => (Arena::new(), ir::Sources::default()),
     };
     let name = assembled.function.name.clone();
-    let function = passes::optimize_program(assembled.function, &resources, &assembled.invariant, &mut sources)?;
+    let function = optimize::optimize(assembled.function, &resources, &assembled.invariant, &mut sources)?;
     let slot_of = |r: &Resource| slots.iter().find(|s| s.binding == r.binding).map_or(0, |s| s.slot);
     let slots = resources.iter().map(|(_, r)| slot_of(r)).collect();
     Ok(Program {

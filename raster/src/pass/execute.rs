@@ -1,0 +1,464 @@
+//! Executes a pass: plan, chunks, tiles.
+
+use super::target::Attachments;
+use super::{BoundResource, Draw, Pass};
+use crate::binning::{CHUNK, Chunk, ChunkScratch, DrawState, Grid, Piece, build, plan};
+use crate::format::Kind;
+use crate::geometry::{BiasFormat, ClipPlanes, DepthBias, Rect, ViewTransform, sample_offsets};
+use crate::layout::draw as words;
+use crate::pipeline::{DepthStencilState, RenderPipeline};
+use crate::pool::{Pool, Worker, WorkerPanic};
+use crate::tile::{OutOfBudget, TileJob, TileStats, TileWorker};
+use crate::vertex::Primitives;
+use quadrille_jit::abi::Binding;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How a pass runs.
+#[derive(Clone, Copy, Debug)]
+pub struct PassOptions<'a> {
+    /// Iterations an invocation may spend in loops of unknown length (law I7).
+    pub loop_budget: u32,
+    /// Set to non-zero by anyone to end the pass early.
+    pub cancel: Option<&'a AtomicU32>,
+    /// Bytes that chunks may take before tiles run (law R4).
+    pub bin_budget: usize,
+}
+
+impl Default for PassOptions<'_> {
+    fn default() -> Self {
+        PassOptions {
+            loop_budget: 1 << 22,
+            cancel: None,
+            bin_budget: 256 << 20,
+        }
+    }
+}
+
+/// Why a pass failed. The attachments' contents are then undefined.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum PassError {
+    /// Attachments that don't go together or can't be used.
+    #[error("pass '{label}': {reason}")]
+    Attachments {
+        /// The pass.
+        label: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A pipeline made for other attachments.
+    #[error("pass '{label}': pipeline '{pipeline}' was made for other attachment formats or sample counts")]
+    Pipeline {
+        /// The pass.
+        label: String,
+        /// The pipeline.
+        pipeline: String,
+    },
+    /// A loop ran longer than the budget (law I7).
+    #[error(
+        "pass '{label}': pipeline '{pipeline}': {stage} shader: the loop at {place} ran over {budget} iterations; raise the loop budget if that is meant"
+    )]
+    LoopBudget {
+        /// The pass.
+        label: String,
+        /// The pipeline.
+        pipeline: String,
+        /// "vertex" or "fragment".
+        stage: &'static str,
+        /// Source name, line and column.
+        place: String,
+        /// The budget.
+        budget: u32,
+    },
+    /// Ended by the cancel flag.
+    #[error("pass '{label}' was cancelled")]
+    Cancelled {
+        /// The pass.
+        label: String,
+    },
+    /// A bug.
+    #[error("pass '{label}': {panic}")]
+    Panic {
+        /// The pass.
+        label: String,
+        /// What happened.
+        panic: WorkerPanic,
+    },
+}
+
+/// What a pass did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PassStats {
+    /// Primitives assembled.
+    pub primitives: u64,
+    /// Primitives left after clipping and culling.
+    pub drawn: u64,
+    /// Primitive-tile runs that covered something.
+    pub runs: u64,
+    /// Pairs of quads handed to fragment programs.
+    pub pairs: u64,
+    /// Vertex, geometry and binning.
+    pub geometry: Duration,
+    /// Tiles.
+    pub tiles: Duration,
+    /// Rounds (law R4).
+    pub rounds: u32,
+}
+
+/// What passes reuse: kept by the pool's owner between passes and frames.
+#[derive(Debug, Default)]
+pub struct PassMemory {
+    chunks: Mutex<Vec<Chunk>>,
+    scratch: Mutex<Vec<ChunkScratch>>,
+    tiles: Mutex<Vec<TileWorker>>,
+}
+
+impl PassMemory {
+    fn take<T: Default>(list: &Mutex<Vec<T>>) -> T {
+        list.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop()
+            .unwrap_or_default()
+    }
+
+    fn give<T>(list: &Mutex<Vec<T>>, item: T) {
+        list.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+    }
+}
+
+/// Runs a pass to its end.
+///
+/// # Errors
+/// [`PassError`]; attachments are undefined then.
+pub fn execute(
+    pool: &Pool,
+    memory: &PassMemory,
+    pass: &Pass<'_>,
+    options: &PassOptions<'_>,
+) -> Result<PassStats, PassError> {
+    let label = || pass.label.to_string();
+    let attachments = Attachments::new(pass).map_err(|e| PassError::Attachments {
+        label: label(),
+        reason: e.to_string(),
+    })?;
+    for draw in &pass.draws {
+        if draw.pipeline.planes != attachments.planes {
+            return Err(PassError::Pipeline {
+                label: label(),
+                pipeline: draw.pipeline.label.clone(),
+            });
+        }
+    }
+    let run = Execution::new(pool, memory, pass, options, &attachments);
+    let stats = run.all()?;
+    if let Some(flag) = options.cancel
+        && flag.load(std::sync::atomic::Ordering::Relaxed) != 0
+    {
+        return Err(PassError::Cancelled { label: label() });
+    }
+    Ok(stats)
+}
+
+/// A chunk, or a vertex program's status and the state's number.
+type Built = Result<Chunk, (u32, u32)>;
+
+/// Primitives of a draw, its state's number, its first instance.
+type PreparedDraw<'a> = (Primitives<'a>, u32, u32);
+
+struct Execution<'a> {
+    pool: &'a Pool,
+    memory: &'a PassMemory,
+    pass: &'a Pass<'a>,
+    options: &'a PassOptions<'a>,
+    attachments: &'a Attachments,
+    states: Vec<DrawState<'a>>,
+    draws: Vec<PreparedDraw<'a>>,
+    /// Programs write memory: tiles run one by one, in order (law N8).
+    serial: bool,
+    grid: Grid,
+}
+
+impl<'a> Execution<'a> {
+    fn new(
+        pool: &'a Pool,
+        memory: &'a PassMemory,
+        pass: &'a Pass<'a>,
+        options: &'a PassOptions<'a>,
+        attachments: &'a Attachments,
+    ) -> Execution<'a> {
+        let target = Rect {
+            x0: 0,
+            y0: 0,
+            x1: attachments.width as i32,
+            y1: attachments.height as i32,
+        };
+        let mut states: Vec<DrawState<'a>> = Vec::new();
+        let mut draws: Vec<PreparedDraw<'a>> = Vec::with_capacity(pass.draws.len());
+        let mut previous: Option<&Draw<'a>> = None;
+        for draw in &pass.draws {
+            if !previous.is_some_and(|p| same_state(p, draw)) {
+                states.push(state(draw, target));
+            }
+            previous = Some(draw);
+            let indices = draw.indices.map(|i| (i.bytes, i.format));
+            let primitives = Primitives::new(
+                &draw.pipeline.primitive,
+                indices,
+                draw.first,
+                draw.count,
+                draw.base_vertex,
+            );
+            draws.push((primitives, states.len() as u32 - 1, draw.first_instance));
+        }
+        let edge = attachments.planes.tile_edge;
+        let serial = pass
+            .draws
+            .iter()
+            .flat_map(|d| d.resources)
+            .any(|r| matches!(r, BoundResource::Writable(_)));
+        Execution {
+            pool,
+            memory,
+            pass,
+            options,
+            attachments,
+            states,
+            draws,
+            serial,
+            grid: Grid {
+                edge: edge as i32,
+                columns: attachments.width.div_ceil(edge) as i32,
+                rows: attachments.height.div_ceil(edge) as i32,
+                samples: attachments.planes.samples,
+            },
+        }
+    }
+
+    fn all(&self) -> Result<PassStats, PassError> {
+        let pieces = plan(self.draws.iter().zip(&self.pass.draws).map(|((p, state, _), d)| {
+            let empty = self.states[*state as usize].rect.is_empty();
+            if empty { (0, 0) } else { (p.len(), d.instance_count) }
+        }));
+        // A chunk's memory grows with its primitives; budget and chunk size are constants, so rounds are the same
+        // on every machine.
+        let per_round = (self.options.bin_budget / (CHUNK as usize * 80)).max(1);
+        let rounds: Vec<&[Vec<Piece>]> = if pieces.is_empty() {
+            vec![&[]]
+        } else {
+            pieces.chunks(per_round).collect()
+        };
+        let mut stats = PassStats {
+            rounds: rounds.len() as u32,
+            ..PassStats::default()
+        };
+        for (number, round) in rounds.iter().enumerate() {
+            let clock = Instant::now();
+            let chunks = self.chunks(round)?;
+            stats.geometry += clock.elapsed();
+            for chunk in &chunks {
+                stats.primitives += chunk.assembled;
+                stats.drawn += chunk.prims.len() as u64;
+            }
+            let clock = Instant::now();
+            let counted = self.tiles(&chunks, number == 0, number + 1 == rounds.len());
+            for chunk in chunks {
+                PassMemory::give(&self.memory.chunks, chunk);
+            }
+            let counted = counted?;
+            stats.runs += counted.runs;
+            stats.pairs += counted.pairs;
+            stats.tiles += clock.elapsed();
+        }
+        Ok(stats)
+    }
+
+    fn run(&self, tasks: usize, serial: bool, f: impl Fn(&Worker<'_>) + Sync) -> Result<(), PassError> {
+        let result = if serial {
+            self.pool.run_here(tasks, f)
+        } else {
+            self.pool.run(tasks, f)
+        };
+        result.map_err(|panic| PassError::Panic {
+            label: self.pass.label.to_string(),
+            panic,
+        })
+    }
+
+    fn chunks(&self, round: &[Vec<Piece>]) -> Result<Vec<Chunk>, PassError> {
+        let results: Vec<Mutex<Option<Built>>> = round.iter().map(|_| Mutex::new(None)).collect();
+        self.run(round.len(), self.serial, |worker| {
+            let mut scratch: ChunkScratch = PassMemory::take(&self.memory.scratch);
+            while let Some(task) = worker.next_task() {
+                let mut chunk: Chunk = PassMemory::take(&self.memory.chunks);
+                let built = build(
+                    &round[task],
+                    &self.draws,
+                    &self.states,
+                    self.grid,
+                    self.options.loop_budget,
+                    &mut scratch,
+                    &mut chunk,
+                );
+                let failed = built.is_err();
+                *results[task].lock().unwrap_or_else(PoisonError::into_inner) = Some(built.map(|()| chunk));
+                if failed {
+                    break;
+                }
+            }
+            PassMemory::give(&self.memory.scratch, scratch);
+        })?;
+        let mut chunks = Vec::with_capacity(results.len());
+        for result in results {
+            match result.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                Some(Ok(chunk)) => chunks.push(chunk),
+                Some(Err((status, state))) => return Err(self.out_of_budget("vertex", state, status)),
+                None => {}
+            }
+        }
+        Ok(chunks)
+    }
+
+    fn tiles(&self, chunks: &[Chunk], first: bool, last: bool) -> Result<TileStats, PassError> {
+        let (columns, rows) = (self.grid.columns as usize, self.grid.rows as usize);
+        let samples = self.grid.samples;
+        let (one, two, four) = (sample_offsets::<1>(), sample_offsets::<2>(), sample_offsets::<4>());
+        let offsets: &[[i32; 2]] = match samples {
+            1 => &one,
+            2 => &two,
+            _ => &four,
+        };
+        let job = TileJob {
+            chunks,
+            states: &self.states,
+            planes: &self.attachments.planes,
+            offsets,
+            loop_budget: self.options.loop_budget,
+            cancel: self
+                .options
+                .cancel
+                .map_or(std::ptr::null(), |c| c.as_ptr().cast_const()),
+        };
+        let total = Mutex::new(TileStats::default());
+        // The failure of the lowest tile is reported, whoever finds one first.
+        let failure: Mutex<Option<(usize, OutOfBudget)>> = Mutex::new(None);
+        self.run(columns * rows, self.serial, |worker| {
+            let mut tile: TileWorker = PassMemory::take(&self.memory.tiles);
+            tile.stats = TileStats::default();
+            while let Some(index) = worker.next_task() {
+                let (tx, ty) = ((index % columns) as u32, (index / columns) as u32);
+                let touched = chunks.iter().any(|c| !c.bin(index).is_empty());
+                if !touched && first && last && self.attachments.untouched(tx, ty) {
+                    continue;
+                }
+                tile.memory
+                    .resize(self.attachments.cells().max(tile.memory.len()), Default::default());
+                self.attachments.load(tx, ty, &mut tile.memory, first);
+                if let Err(error) = tile.run(&job, tx, ty, index) {
+                    let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    if failure.is_none_or(|(i, _)| index < i) {
+                        *failure = Some((index, error));
+                    }
+                    tile = TileWorker::default();
+                    continue;
+                }
+                self.attachments.store(tx, ty, &tile.memory, last);
+            }
+            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+            total.runs += tile.stats.runs;
+            total.pairs += tile.stats.pairs;
+            drop(total);
+            PassMemory::give(&self.memory.tiles, tile);
+        })?;
+        match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some((_, e)) => Err(self.out_of_budget("fragment", e.state, e.status)),
+            None => Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    fn out_of_budget(&self, stage: &'static str, state: u32, status: u32) -> PassError {
+        let pipeline = self.states[state as usize].pipeline;
+        let (program, sources) = match stage {
+            "vertex" => (Some(&pipeline.vertex), &pipeline.sources[0]),
+            _ => (pipeline.fragment.as_ref(), &pipeline.sources[1]),
+        };
+        let place = program
+            .and_then(|p| p.loop_span(status - 1))
+            .and_then(|span| sources.locate(span))
+            .map_or_else(
+                || "an unknown place".to_string(),
+                |(name, line, column)| format!("{name}:{line}:{column}"),
+            );
+        PassError::LoopBudget {
+            label: self.pass.label.to_string(),
+            pipeline: pipeline.label.clone(),
+            stage,
+            place,
+            budget: self.options.loop_budget,
+        }
+    }
+}
+
+/// Whether a batch may hold fragments of both draws.
+fn same_state(a: &Draw<'_>, b: &Draw<'_>) -> bool {
+    let same_buffers = std::ptr::eq(a.vertex_buffers, b.vertex_buffers)
+        || a.vertex_buffers.len() == b.vertex_buffers.len()
+            && a.vertex_buffers
+                .iter()
+                .zip(b.vertex_buffers)
+                .all(|(x, y)| match (x, y) {
+                    (Some(x), Some(y)) => std::ptr::eq(*x, *y),
+                    (None, None) => true,
+                    _ => false,
+                });
+    Arc::ptr_eq(a.pipeline, b.pipeline)
+        && std::ptr::eq(a.resources, b.resources)
+        && same_buffers
+        && a.viewport == b.viewport
+        && a.scissor == b.scissor
+        && a.stencil_reference == b.stencil_reference
+        && a.blend_constant.map(f32::to_bits) == b.blend_constant.map(f32::to_bits)
+}
+
+fn state<'a>(draw: &Draw<'a>, target: Rect) -> DrawState<'a> {
+    let pipeline: &'a RenderPipeline = draw.pipeline;
+    let mut bindings: Vec<Binding> = draw.resources.iter().map(BoundResource::binding).collect();
+    bindings.resize(pipeline.slot_count as usize, Binding::NULL);
+    let view = ViewTransform::new(&draw.viewport, !pipeline.primitive.unclipped_depth);
+    let mut block = [0; words::WORDS];
+    block[words::MIN_DEPTH as usize] = draw.viewport.min_depth.to_bits();
+    block[words::MAX_DEPTH as usize] = draw.viewport.max_depth.to_bits();
+    block[words::STENCIL_REFERENCE as usize] = draw.stencil_reference & 0xff;
+    for (word, value) in block[words::BLEND_CONSTANT as usize..]
+        .iter_mut()
+        .zip(draw.blend_constant)
+    {
+        *word = value.to_bits();
+    }
+    DrawState {
+        pipeline,
+        bindings,
+        vertex_buffers: draw.vertex_buffers,
+        planes: ClipPlanes::new(&view),
+        view,
+        rect: draw.viewport.scissor().intersect(draw.scissor).intersect(target),
+        bias: pipeline.depth_stencil.as_ref().map(bias).filter(DepthBias::is_on),
+        words: block,
+    }
+}
+
+fn bias(state: &DepthStencilState) -> DepthBias {
+    let info = state.format.info();
+    DepthBias {
+        constant: state.depth_bias,
+        slope_scale: state.depth_bias_slope_scale,
+        clamp: state.depth_bias_clamp,
+        format: match info.kind {
+            Kind::Float if info.depth => BiasFormat::Float,
+            _ if info.depth => BiasFormat::Unorm {
+                bits: info.fields[0].bits.into(),
+            },
+            _ => BiasFormat::Unorm { bits: 24 },
+        },
+    }
+}

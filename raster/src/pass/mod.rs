@@ -1,0 +1,117 @@
+//! Render passes: attachments and draws, executed over all tiles by all threads.
+//!
+//! ```text
+//! draws ─ plan ─► chunks ─ vertex, geometry, bins (parallel) ─► tiles: load or clear, replay chunks in order, store
+//!                    └── rounds: when a round's chunks reach the memory budget, tiles run and the pass goes on (law R4)
+//! ```
+//!
+//! Rules that must not break: fragments of a pixel run in submission order (R-RAST-36); a round boundary changes no
+//! pixel; results don't depend on the number of threads.
+
+mod execute;
+mod resources;
+mod target;
+
+pub use execute::{PassError, PassMemory, PassOptions, PassStats, execute};
+pub use resources::{BoundResource, WritableBytes};
+
+use crate::geometry::{Rect, Viewport};
+use crate::pipeline::{IndexFormat, RenderPipeline};
+use crate::texture::TextureView;
+use std::sync::Arc;
+
+/// What an attachment starts with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LoadOp<T> {
+    /// What it held.
+    Load,
+    /// This value.
+    Clear(T),
+}
+
+/// A colour attachment.
+#[derive(Debug)]
+pub struct ColorAttachment {
+    /// View of one level and layer.
+    pub view: TextureView,
+    /// Depth slice of a 3d view, else 0.
+    pub slice: u32,
+    /// Single-sample view that gets the average of the samples.
+    pub resolve: Option<TextureView>,
+    /// What it starts with.
+    pub load: LoadOp<[f64; 4]>,
+    /// Whether its contents are kept.
+    pub store: bool,
+}
+
+/// The depth-stencil attachment.
+#[derive(Debug)]
+pub struct DepthStencilAttachment {
+    /// View of one level and layer.
+    pub view: TextureView,
+    /// What depth starts with.
+    pub depth_load: LoadOp<f32>,
+    /// Whether depth is kept.
+    pub depth_store: bool,
+    /// Depth is tested but never written; shaders may read it meanwhile.
+    pub depth_read_only: bool,
+    /// What stencil starts with.
+    pub stencil_load: LoadOp<u32>,
+    /// Whether stencil is kept.
+    pub stencil_store: bool,
+    /// Stencil is tested but never written.
+    pub stencil_read_only: bool,
+}
+
+/// Indices of a draw.
+#[derive(Clone, Copy, Debug)]
+pub struct Indices<'a> {
+    /// The bound part of the index buffer.
+    pub bytes: &'a [u8],
+    /// Type of the indices.
+    pub format: IndexFormat,
+}
+
+/// A draw. Vertices and indices outside of the buffers read zeros (R-WGSL-73).
+#[derive(Debug)]
+pub struct Draw<'a> {
+    /// The pipeline.
+    pub pipeline: &'a Arc<RenderPipeline>,
+    /// Resources by slot (see [`RenderPipeline::slots`]); missing ones read zero.
+    pub resources: &'a [BoundResource<'a>],
+    /// Vertex buffers by slot.
+    pub vertex_buffers: &'a [Option<&'a [u8]>],
+    /// Index buffer of indexed draws.
+    pub indices: Option<Indices<'a>>,
+    /// First vertex, or first index.
+    pub first: u32,
+    /// Vertices, or indices.
+    pub count: u32,
+    /// Added to every index.
+    pub base_vertex: i32,
+    /// First instance.
+    pub first_instance: u32,
+    /// Instances.
+    pub instance_count: u32,
+    /// Viewport.
+    pub viewport: Viewport,
+    /// Scissor, in pixels of the target.
+    pub scissor: Rect,
+    /// Stencil reference.
+    pub stencil_reference: u32,
+    /// Blend constant.
+    pub blend_constant: [f32; 4],
+}
+
+/// A render pass.
+#[derive(Debug)]
+pub struct Pass<'a> {
+    /// Name for errors.
+    pub label: &'a str,
+    /// Colour attachments by location.
+    pub color: Vec<Option<ColorAttachment>>,
+    /// Depth-stencil attachment.
+    pub depth_stencil: Option<DepthStencilAttachment>,
+    /// Draws, in order.
+    pub draws: Vec<Draw<'a>>,
+}

@@ -1,0 +1,94 @@
+//! The whole pipeline from WGSL to texels: one triangle, on every executor.
+
+use quadrille_frontend::wgsl::Module;
+use quadrille_jit::Executor;
+use quadrille_jit::interp::Interpreter;
+use quadrille_jit::native::{Jit, JitOptions, Lanes};
+use quadrille_raster::format::TextureFormat;
+use quadrille_raster::geometry::{Rect, Viewport};
+use quadrille_raster::pass::{ColorAttachment, Draw, LoadOp, Pass, PassMemory, PassOptions, execute};
+use quadrille_raster::pipeline::{ColorTargetState, MultisampleState, PipelineDescriptor, PrimitiveState, RenderPipeline};
+use quadrille_raster::pool::Pool;
+use quadrille_raster::texture::{MemoryBudget, Texture, TextureDescriptor, TextureView};
+use std::sync::Arc;
+
+const SHADER: &str = "
+struct Out { @builtin(position) pos: vec4f, @location(0) color: vec3f }
+@vertex fn vs(@builtin(vertex_index) i: u32) -> Out {
+    var p = array(vec2f(0.0, 0.8), vec2f(-0.8, -0.7), vec2f(0.8, -0.7));
+    var c = array(vec3f(1.0, 0.2, 0.1), vec3f(0.1, 0.9, 0.2), vec3f(0.1, 0.3, 1.0));
+    return Out(vec4f(p[i], 0.0, 1.0), c[i]);
+}
+@fragment fn fs(v: Out) -> @location(0) vec4f {
+    return vec4f(v.color, 1.0);
+}";
+
+fn render(executor: &dyn Executor, threads: usize) -> Vec<u8> {
+    let module = Module::parse("triangle.wgsl", SHADER).expect("parses");
+    let vertex = module.lower("vs", &Default::default()).expect("lowers");
+    let fragment = module.lower("fs", &Default::default()).expect("lowers");
+    let pipeline = RenderPipeline::new(
+        executor,
+        &PipelineDescriptor {
+            label: "triangle",
+            vertex: &vertex,
+            buffers: &[],
+            fragment: Some(&fragment),
+            targets: &[Some(ColorTargetState::new(TextureFormat::Rgba8Unorm))],
+            primitive: PrimitiveState::default(),
+            depth_stencil: None,
+            multisample: MultisampleState::default(),
+        },
+    )
+    .expect("a pipeline");
+    let pipeline = Arc::new(pipeline);
+    let budget = MemoryBudget::new(1 << 30);
+    let texture = Texture::new(
+        &TextureDescriptor::new_2d(TextureFormat::Rgba8Unorm, 256, 256),
+        &budget,
+    )
+    .expect("a texture");
+    let pass = Pass {
+        label: "main",
+        color: vec![Some(ColorAttachment {
+            view: TextureView::whole(&texture).expect("a view"),
+            slice: 0,
+            resolve: None,
+            load: LoadOp::Clear([0.0, 0.0, 0.25, 1.0]),
+            store: true,
+        })],
+        depth_stencil: None,
+        draws: vec![Draw {
+            pipeline: &pipeline,
+            resources: &[],
+            vertex_buffers: &[],
+            indices: None,
+            first: 0,
+            count: 3,
+            base_vertex: 0,
+            first_instance: 0,
+            instance_count: 1,
+            viewport: Viewport { x: 0.0, y: 0.0, width: 256.0, height: 256.0, min_depth: 0.0, max_depth: 1.0 },
+            scissor: Rect { x0: 0, y0: 0, x1: 256, y1: 256 },
+            stencil_reference: 0,
+            blend_constant: [0.0; 4],
+        }],
+    };
+    execute(&Pool::new(threads), &PassMemory::default(), &pass, &PassOptions::default()).expect("executes");
+    drop(pass);
+    texture.read_level(0, 0).expect("reads")
+}
+
+#[test]
+fn a_triangle_is_drawn() {
+    let image = render(&Interpreter, 1);
+    let at = |x: usize, y: usize| <[u8; 4]>::try_from(&image[(y * 256 + x) * 4..][..4]).unwrap();
+    assert_eq!(at(5, 5), [0, 0, 64, 255]);
+    let [r, g, b, a] = at(128, 140);
+    assert!(r > 80 && g > 80 && b > 80 && a == 255, "{r} {g} {b} {a}");
+    assert_eq!(image, render(&Interpreter, 2));
+    for lanes in [Lanes::Four, Lanes::Eight] {
+        let jit = Jit::new(JitOptions { lanes, ..JitOptions::default() }).expect("a JIT");
+        assert_eq!(image, render(&jit, 2));
+    }
+}
