@@ -7,7 +7,9 @@ use quadrille_jit::native::{Jit, JitOptions, Lanes};
 use quadrille_raster::format::TextureFormat;
 use quadrille_raster::geometry::{Rect, Viewport};
 use quadrille_raster::pass::{ColorAttachment, Draw, LoadOp, Pass, PassMemory, PassOptions, execute};
-use quadrille_raster::pipeline::{ColorTargetState, MultisampleState, PipelineDescriptor, PrimitiveState, RenderPipeline};
+use quadrille_raster::pipeline::{
+    ColorTargetState, MultisampleState, PipelineDescriptor, PrimitiveState, RenderPipeline,
+};
 use quadrille_raster::pool::Pool;
 use quadrille_raster::texture::{MemoryBudget, Texture, TextureDescriptor, TextureView};
 use std::sync::Arc;
@@ -43,11 +45,8 @@ fn render(executor: &dyn Executor, threads: usize) -> Vec<u8> {
     .expect("a pipeline");
     let pipeline = Arc::new(pipeline);
     let budget = MemoryBudget::new(1 << 30);
-    let texture = Texture::new(
-        &TextureDescriptor::new_2d(TextureFormat::Rgba8Unorm, 256, 256),
-        &budget,
-    )
-    .expect("a texture");
+    let texture =
+        Texture::new(&TextureDescriptor::new_2d(TextureFormat::Rgba8Unorm, 256, 256), &budget).expect("a texture");
     let pass = Pass {
         label: "main",
         color: vec![Some(ColorAttachment {
@@ -68,13 +67,31 @@ fn render(executor: &dyn Executor, threads: usize) -> Vec<u8> {
             base_vertex: 0,
             first_instance: 0,
             instance_count: 1,
-            viewport: Viewport { x: 0.0, y: 0.0, width: 256.0, height: 256.0, min_depth: 0.0, max_depth: 1.0 },
-            scissor: Rect { x0: 0, y0: 0, x1: 256, y1: 256 },
+            viewport: Viewport {
+                x: 0.0,
+                y: 0.0,
+                width: 256.0,
+                height: 256.0,
+                min_depth: 0.0,
+                max_depth: 1.0,
+            },
+            scissor: Rect {
+                x0: 0,
+                y0: 0,
+                x1: 256,
+                y1: 256,
+            },
             stencil_reference: 0,
             blend_constant: [0.0; 4],
         }],
     };
-    execute(&Pool::new(threads), &PassMemory::default(), &pass, &PassOptions::default()).expect("executes");
+    execute(
+        &Pool::new(threads),
+        &PassMemory::default(),
+        &pass,
+        &PassOptions::default(),
+    )
+    .expect("executes");
     drop(pass);
     texture.read_level(0, 0).expect("reads")
 }
@@ -88,7 +105,11 @@ fn a_triangle_is_drawn() {
     assert!(r > 80 && g > 80 && b > 80 && a == 255, "{r} {g} {b} {a}");
     assert_eq!(image, render(&Interpreter, 2));
     for lanes in [Lanes::Four, Lanes::Eight] {
-        let jit = Jit::new(JitOptions { lanes, ..JitOptions::default() }).expect("a JIT");
+        let jit = Jit::new(JitOptions {
+            lanes,
+            ..JitOptions::default()
+        })
+        .expect("a JIT");
         assert_eq!(image, render(&jit, 2));
     }
 }
