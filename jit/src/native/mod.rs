@@ -208,6 +208,7 @@ fn codegen_error(error: &CodegenError) -> CompileError {
         CodegenError::ImplLimitExceeded | CodegenError::CodeTooLarge => CompileError::TooLarge {
             what: "a limit of the code generator".into(),
         },
+        CodegenError::Verifier(errors) => CompileError::Internal(errors.to_string()),
         other => CompileError::Internal(other.to_string()),
     }
 }
@@ -269,5 +270,7 @@ impl Compiled for Native {
     }
 }
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

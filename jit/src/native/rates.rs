@@ -4,7 +4,7 @@
 //! draw or within a run either, and nothing it does can be noticed, so that it may run early (laws L8, L9).
 
 use crate::program::{Program, ProgramKind};
-use quadrille_frontend::ir::{Body, Def, Function, Op, Stmt, Value};
+use quadrille_frontend::ir::{Body, Def, Function, Handle, Local, Op, Stmt, Value};
 
 /// How often a value changes, rarest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,11 @@ impl Rates {
     /// Whether a scalar register holds the value.
     pub fn scalar(&self, value: Value) -> bool {
         self.value(value) != Rate::Lane
+    }
+
+    /// Whether a scalar register holds the local.
+    pub fn scalar_local(&self, _: Handle<Local>) -> bool {
+        false
     }
 
     fn body(&mut self, program: &Program, function: &Function, body: &Body) {

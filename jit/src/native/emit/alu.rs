@@ -182,6 +182,12 @@ impl Emitter<'_, '_> {
 
     /// High halves of 32-bit products: even and odd lanes multiplied to 64 bits, then the upper words put together.
     fn mul_hi(&mut self, signed: bool, x: cl::Value, y: cl::Value) -> cl::Value {
+        // Out of the optimiser's sight: it would pull splats through the widening, away from the one-instruction product.
+        let mut hide = |v| {
+            let v = self.b.ins().bitcast(types::F32X4, BITS, v);
+            self.b.ins().bitcast(types::I32X4, BITS, v)
+        };
+        let (x, y) = (hide(x), hide(y));
         let mut half = |high: bool| {
             let b = &mut self.b;
             let mut widen = |v| match (signed, high) {

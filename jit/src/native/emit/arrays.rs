@@ -1,7 +1,7 @@
 //! Per-lane arrays: small ones are variables and selects, large ones scratch cells read by a lane loop (law L5), and
 //! arrays that are never written are tables in memory of their own.
 
-use super::{CELL, CONSTANT, Emitter, Exec, MEMORY, Val};
+use super::{CELL, CONSTANT, Emitter, Exec, LocalHome, MEMORY, Val};
 use crate::abi::RESULT_CELL;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as cl, InstBuilder, types};
@@ -88,12 +88,12 @@ impl Emitter<'_, '_> {
             let few = array.len <= SELECTED || array.len <= NAMED && !uses.dynamic;
             let home = if !uses.mentioned {
                 ArrayHome::Unused
-            } else if few {
-                let ty = Self::lane_type(array.kind);
-                ArrayHome::Variables((0..array.len).map(|_| self.b.declare_var(ty)).collect())
             } else if !uses.set {
                 let table: Box<[u32]> = (0..array.len).map(|i| Self::lane_bits(initial(array, i))).collect();
                 ArrayHome::Table(self.table(table))
+            } else if few {
+                let ty = Self::lane_type(array.kind);
+                ArrayHome::Variables((0..array.len).map(|_| self.b.declare_var(ty)).collect())
             } else {
                 let first = self.extra_cells(array.len as usize);
                 ArrayHome::Cells {
@@ -207,17 +207,28 @@ impl Emitter<'_, '_> {
         let ty = Self::lane_type(array.kind);
         let v = match (self.arrays[handle.index()].clone(), constant) {
             (ArrayHome::Variables(variables), Some(i)) => self.b.use_var(variables[i as usize]),
-            (ArrayHome::Variables(variables), None) => self.pick(&variables, index),
+            (ArrayHome::Variables(variables), None) => {
+                let elements = variables.iter().map(|&v| self.b.use_var(v)).collect();
+                self.pick(elements, index)
+            }
             (ArrayHome::Table(_), Some(i)) => {
-                let bits = Self::lane_bits(initial(array, i));
-                self.splat_bits(bits, array.kind == Kind::F32)
+                let s = self.literal_scalar(initial(array, i));
+                self.set_scalar_or_splat(result, s);
+                return;
             }
             (ArrayHome::Table(table), None) => match self.scalar(index) {
                 Some(index) => {
                     let offset = self.element_offset(index, array.len, 4);
                     let address = self.b.ins().iadd(table, offset);
-                    let word = self.b.ins().load(types::I32, CONSTANT, address, 0);
-                    self.b.ins().splat(types::I32X4, word)
+                    let s = self.load_scalar(array.kind, CONSTANT, address, 0);
+                    self.set_scalar_or_splat(result, s);
+                    return;
+                }
+                None if array.len <= SELECTED => {
+                    let float = array.kind == Kind::F32;
+                    let bits = |i| Self::lane_bits(initial(array, i));
+                    let elements = (0..array.len).map(|i| self.splat_bits(bits(i), float)).collect();
+                    self.pick(elements, index)
                 }
                 None => self.gather(index, array.len, table, 4, false, ty),
             },
@@ -262,17 +273,13 @@ impl Emitter<'_, '_> {
         self.take_cell(RESULT_CELL, ty)
     }
 
-    /// The element of each lane's index among variables; indices beyond mean the last.
-    fn pick(&mut self, variables: &[Variable], index: Value) -> cl::Value {
+    /// The element of each lane's index; indices beyond mean the last.
+    fn pick(&mut self, mut elements: Vec<cl::Value>, index: Value) -> cl::Value {
         let index = self.lane(index);
-        let Some((&last, others)) = variables.split_last() else {
-            return index;
-        };
-        let mut v = self.b.use_var(last);
-        for (i, &variable) in others.iter().enumerate() {
+        let mut v = elements.pop().unwrap_or(index);
+        for (i, &element) in elements.iter().enumerate() {
             let here = self.splat_bits(i as u32, false);
             let mask = self.icmp(IntCC::Equal, index, here);
-            let element = self.b.use_var(variable);
             v = self.blend(mask, element, v);
         }
         v
@@ -352,8 +359,17 @@ impl Emitter<'_, '_> {
     /// Initial value of a local in all lanes.
     pub(super) fn init_locals(&mut self) {
         for (handle, local) in self.f.locals.iter() {
-            let v = self.splat_bits(Self::lane_bits(local.init), local.kind == Kind::F32);
-            self.b.def_var(self.locals[handle.index()], v);
+            match self.locals[handle.index()] {
+                LocalHome::Constant => {}
+                LocalHome::Scalar(variable) => {
+                    let s = self.literal_scalar(local.init);
+                    self.b.def_var(variable, s);
+                }
+                LocalHome::Lane(variable) => {
+                    let v = self.splat_bits(Self::lane_bits(local.init), local.kind == Kind::F32);
+                    self.b.def_var(variable, v);
+                }
+            }
         }
     }
 

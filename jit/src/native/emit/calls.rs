@@ -10,13 +10,8 @@ use cranelift_codegen::ir::{self as cl, AbiParam, InstBuilder, Signature, types}
 use quadrille_frontend::ir::{Inst, ResourceRef, SampleOp, TexelOp, Value};
 use std::mem::offset_of;
 
-/// Cell of the lanes that still wait in a call with differing array elements.
-const WAITING: usize = 28;
-/// Cells of the differing elements.
-const ELEMENTS: usize = 29;
-const ELEMENTS_2: usize = 30;
-/// Most arguments of a call: they end before the cells above.
-const MAX_ARGS: usize = WAITING - 1;
+/// Most arguments of a call.
+const MAX_ARGS: usize = RESULT_CELL - 1;
 
 /// What a call is made of.
 struct Call<'a> {
@@ -104,13 +99,10 @@ impl Emitter<'_, '_> {
     }
 
     fn call(&mut self, call: Call<'_>) {
-        for (i, &arg) in call.args.iter().enumerate().take(MAX_ARGS) {
-            let v = self.lane(arg);
-            self.put_cell(1 + i, v);
-        }
+        let args: Vec<cl::Value> = call.args.iter().take(MAX_ARGS).map(|&arg| self.lane(arg)).collect();
         let differing = |s: &Slot| matches!(s, Slot::Lanes { .. });
         if !differing(&call.first) && !call.second.as_ref().is_some_and(differing) {
-            self.put_cell(0, call.mask);
+            self.put_args(call.mask, &args);
             let first = self.slot_address(&call.first);
             let second = match &call.second {
                 Some(slot) => self.slot_address(slot),
@@ -119,20 +111,33 @@ impl Emitter<'_, '_> {
             self.call_bindings(first, second, call.function, call.op);
             return;
         }
-        self.call_by_element(&call);
+        self.call_by_element(&call, &args);
+    }
+
+    fn put_args(&mut self, mask: cl::Value, args: &[cl::Value]) {
+        self.put_cell(0, mask);
+        for (i, &arg) in args.iter().enumerate() {
+            self.put_cell(1 + i, arg);
+        }
     }
 
     /// A call whose texture or sampler differs by lane: one call for each pair of elements that occurs.
     ///
-    /// Results of lanes that aren't served yet are kept in accumulators beyond the call cells.
-    fn call_by_element(&mut self, call: &Call<'_>) {
+    /// What must outlive a call stands in cells of the program's own: the results of lanes served so far, those that
+    /// still wait, the present group of equal elements, and the elements.
+    fn call_by_element(&mut self, call: &Call<'_>, args: &[cl::Value]) {
         const RESULTS: usize = 5;
-        let sum = self.extra_cells(RESULTS);
+        let sum = self.extra_cells(RESULTS + 4);
+        let waiting_cell = sum + RESULTS;
+        let group_cell = waiting_cell + 1;
+        let (element_cell, element_cell_2) = (waiting_cell + 2, waiting_cell + 3);
         let zero = self.splat_bits(0, false);
         for i in 0..RESULTS {
             self.put_cell(sum + i, zero);
         }
-        self.put_cell(WAITING, call.mask);
+        // Inactive lanes are served too: they may feed a quad read.
+        let all = self.splat_bits(u32::MAX, false);
+        self.put_cell(waiting_cell, all);
         let elements = |slot: Option<&Slot>| match slot {
             Some(Slot::Lanes { index, .. }) => Some(*index),
             _ => None,
@@ -140,21 +145,21 @@ impl Emitter<'_, '_> {
         let first_elements = elements(Some(&call.first));
         let second_elements = elements(call.second.as_ref());
         if let Some(index) = first_elements {
-            self.put_cell(ELEMENTS, index);
+            self.put_cell(element_cell, index);
         }
         if let Some(index) = second_elements {
-            self.put_cell(ELEMENTS_2, index);
+            self.put_cell(element_cell_2, index);
         }
         self.lane_loop(|e, address, _| {
             let serve = e.b.create_block();
             let next = e.b.create_block();
             let waiting =
                 e.b.ins()
-                    .load(types::I32, MEMORY, address, WAITING as i32 * super::CELL);
+                    .load(types::I32, MEMORY, address, waiting_cell as i32 * super::CELL);
             e.b.ins().brif(waiting, serve, &[], next, &[]);
             e.enter(serve);
-            let rest = e.take_cell(WAITING, types::I32X4);
-            let mut mask = rest;
+            let rest = e.take_cell(waiting_cell, types::I32X4);
+            let mut group = rest;
             let mut pick = |e: &mut Self, slot: Option<&Slot>, cell: usize| match slot {
                 None => e.b.ins().iconst(types::I64, 0),
                 Some(Slot::Lanes { first, .. }) => {
@@ -162,22 +167,24 @@ impl Emitter<'_, '_> {
                     let all = e.b.ins().splat(types::I32X4, element);
                     let lanes = e.take_cell(cell, types::I32X4);
                     let same = e.icmp(IntCC::Equal, lanes, all);
-                    mask = e.b.ins().band(mask, same);
+                    group = e.b.ins().band(group, same);
                     e.element_address(*first, element)
                 }
                 Some(slot) => e.slot_address(slot),
             };
-            let first = pick(e, Some(&call.first), ELEMENTS);
-            let second = pick(e, call.second.as_ref(), ELEMENTS_2);
-            e.put_cell(0, mask);
-            let left = e.b.ins().band_not(rest, mask);
-            e.put_cell(WAITING, left);
+            let first = pick(e, Some(&call.first), element_cell);
+            let second = pick(e, call.second.as_ref(), element_cell_2);
+            let mask = e.b.ins().band(group, call.mask);
+            e.put_args(mask, args);
+            e.put_cell(group_cell, group);
+            let left = e.b.ins().band_not(rest, group);
+            e.put_cell(waiting_cell, left);
             e.call_bindings(first, second, call.function, call.op);
-            let mask = e.take_cell(0, types::I32X4);
+            let group = e.take_cell(group_cell, types::I32X4);
             for i in 0..RESULTS {
                 let new = e.take_cell(RESULT_CELL + i, types::I32X4);
                 let old = e.take_cell(sum + i, types::I32X4);
-                let v = e.b.ins().bitselect(mask, new, old);
+                let v = e.b.ins().bitselect(group, new, old);
                 e.put_cell(sum + i, v);
             }
             e.b.ins().jump(next, &[]);

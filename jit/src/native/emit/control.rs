@@ -5,10 +5,12 @@
 //! travels in SSA values; only across joins where lanes may have left does it travel in a variable.
 
 use super::{Budget, Emitter, Exec, LabelHome, Next};
+use crate::abi::Context;
 use crate::program::CompileError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as cl, Block, BlockArg, InstBuilder, types};
 use quadrille_frontend::ir::{Alu, Body, Case, Label, LoopBound, Op, Stmt, Value};
+use std::mem::offset_of;
 
 /// Bodies that cost no more than this run under an empty mask rather than behind a test.
 const SKIP_COST: usize = 10;
@@ -407,20 +409,21 @@ impl Emitter<'_, '_> {
         }
         self.b.ins().jump(head, &[]);
         self.switch(head);
-        let live = if parting { self.merged_exec() } else { saved };
-        self.exec = live;
+        self.exec = if parting { self.merged_exec() } else { saved };
         self.maybe_empty = false;
+        let mut end_named = false;
         if bound == LoopBound::Budgeted {
             let number = self.flow.loop_number(stmt);
-            self.spend(number);
+            end_named = self.spend(number, end, parting);
         }
+        let live = self.exec;
         if let Some(continued) = continued {
             let zero = self.splat_bits(0, false);
             self.b.def_var(continued, zero);
         }
         // When no lane is left in the body and none waits to continue, the loop is over.
         let exit = (parting && !flow.masked_continue).then_some(end);
-        let mut end_reached = exit.is_some() || flow.direct_break || flow.masked_break;
+        let mut end_reached = end_named || exit.is_some() || flow.direct_break || flow.masked_break;
         let next = self.body(body, exit)?;
         let mut continues = flow.direct_continue || flow.masked_continue;
         if next != Next::Ended {
@@ -522,10 +525,15 @@ impl Emitter<'_, '_> {
     }
 
     /// Counts an iteration of the active lanes against their budget; beyond it the program ends with the loop's number.
-    fn spend(&mut self, number: u32) {
+    ///
+    /// Quads without a covered lane run only as the neighbour of one that has: what they exceed is nobody's error, and
+    /// they leave the loop.
+    /// Gives whether the loop's end was named.
+    fn spend(&mut self, number: u32, end: Block, parting: bool) -> bool {
         let Some(Budget { total, lanes }) = self.budget else {
-            return;
+            return false;
         };
+        let before = self.exec;
         let mask = self.exec_mask();
         let old = self.b.use_var(lanes);
         let count = self.b.ins().isub(old, mask);
@@ -534,28 +542,54 @@ impl Emitter<'_, '_> {
         let sum = self.b.ins().iadd_imm_u(old, 1);
         self.b.def_var(total, sum);
         let env = self.env();
-        let offset = std::mem::offset_of!(crate::abi::Context, loop_budget) as i32;
+        let offset = offset_of!(Context, loop_budget) as i32;
         let budget = self.b.ins().load(types::I32, super::CONSTANT, env.ctx, offset);
         let check = self.b.create_block();
         let over = self.b.create_block();
         let go_on = self.b.create_block();
-        self.b.set_cold_block(check);
-        self.b.set_cold_block(over);
+        for cold in [check, over] {
+            self.b.set_cold_block(cold);
+        }
+        if parting {
+            self.pass_exec();
+        }
         // No lane ran more often than the step as a whole.
         let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThan, sum, budget);
         self.b.ins().brif(beyond, check, &[], go_on, &[]);
         self.enter(check);
         let limit = self.b.ins().splat(types::I32X4, budget);
         let within = self.icmp(IntCC::UnsignedLessThanOrEqual, count, limit);
+        // Counts of lanes that left the loop stay as they were, within the budget.
         let spent = self.b.ins().bnot(within);
-        let any = self.any(spent);
-        self.b.ins().brif(any, over, &[], go_on, &[]);
+        let rest = self.b.create_block();
+        let covered = self.covered_quads();
+        match covered {
+            None => {
+                let any = self.any(spent);
+                self.b.ins().brif(any, over, &[], go_on, &[]);
+                self.enter(rest);
+                self.unreachable();
+            }
+            Some(covered) => {
+                let spent_covered = self.b.ins().band(spent, covered);
+                let any = self.any(spent_covered);
+                self.b.ins().brif(any, over, &[], rest, &[]);
+                self.enter(rest);
+                let left = self.b.ins().band_not(mask, spent);
+                self.exec = Exec::Mask(left);
+                self.pass_exec();
+                let any = self.any(left);
+                self.b.ins().brif(any, go_on, &[], end, &[]);
+            }
+        }
         self.enter(over);
         let status = self.b.ins().iconst(types::I32, i64::from(number) + 1);
-        let offset = std::mem::offset_of!(crate::abi::Context, status) as i32;
+        let offset = offset_of!(Context, status) as i32;
         self.b.ins().store(super::MEMORY, status, env.ctx, offset);
         self.b.ins().jump(env.exit, &[]);
         self.enter(go_on);
+        self.exec = if parting { self.merged_exec() } else { before };
+        covered.is_some()
     }
 
     fn switch_home(&mut self, stmt: &Stmt, label: Label) -> (Block, Option<cranelift_frontend::Variable>) {

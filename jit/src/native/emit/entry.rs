@@ -1,6 +1,6 @@
 //! The loops around a program's body, and the operations that only assembled pipeline programs have.
 
-use super::{Budget, CELL, CONSTANT, Emitter, Env, Exec, MEMORY, Next, Val};
+use super::{Budget, CELL, CONSTANT, Emitter, Env, Exec, LocalHome, MEMORY, Next, Val};
 use crate::abi::{Context, Pair, Run, WidePair};
 use crate::native::rates::Rate;
 use crate::program::{CompileError, ProgramKind};
@@ -12,10 +12,22 @@ use std::mem::offset_of;
 impl Emitter<'_, '_> {
     /// The whole function.
     pub(super) fn program(&mut self) -> Result<(), CompileError> {
-        for (_, local) in self.f.locals.iter() {
+        let mut written = vec![false; self.f.locals.len()];
+        for (_, inst) in self.f.insts.iter() {
+            if let Op::LocalSet { local, .. } = inst.op {
+                written[local.index()] = true;
+            }
+        }
+        for (handle, local) in self.f.locals.iter() {
             self.check_kind(local.kind, None)?;
-            let variable = self.b.declare_var(Self::lane_type(local.kind));
-            self.locals.push(variable);
+            let home = if !written[handle.index()] {
+                LocalHome::Constant
+            } else if self.rates.scalar_local(handle) {
+                LocalHome::Scalar(self.b.declare_var(Self::scalar_type(local.kind)))
+            } else {
+                LocalHome::Lane(self.b.declare_var(Self::lane_type(local.kind)))
+            };
+            self.locals.push(home);
         }
         for (_, array) in self.f.arrays.iter() {
             self.check_kind(array.kind, None)?;
@@ -205,7 +217,17 @@ impl Emitter<'_, '_> {
             ..env
         };
         self.env = Some(env);
+        let next_step = self.b.create_block();
+        if let Some(pair) = env.pair {
+            let shift = self.b.ins().ushr_imm_u(step, 2);
+            let any = self.quad_coverage(pair, shift);
+            let run = self.b.create_block();
+            self.b.ins().brif(any, run, &[], next_step, &[]);
+            self.enter(run);
+        }
         self.step_body()?;
+        self.b.ins().jump(next_step, &[]);
+        self.enter(next_step);
         let next = self.b.ins().iadd_imm_u(step, i64::from(CELL / 2));
         let more = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, next, i64::from(CELL));
         self.b.ins().brif(more, head, &[next.into()], done, &[]);
@@ -280,22 +302,66 @@ impl Emitter<'_, '_> {
         self.helper_var = Some(variable);
     }
 
+    /// Non-zero if any sample is covered in the quad whose bits start at bit `shift` (0 or 4) of each coverage byte.
+    fn quad_coverage(&mut self, pair: cl::Value, shift: cl::Value) -> cl::Value {
+        let samples = match self.program.kind {
+            ProgramKind::Fragment { samples, .. } => samples,
+            _ => 1,
+        };
+        let at = self.coverage_offset();
+        let b = &mut self.b;
+        let bytes = match samples {
+            0 | 1 => b.ins().uload8(types::I64, CONSTANT, pair, at),
+            2 => b.ins().uload16(types::I64, CONSTANT, pair, at),
+            3 | 4 => b.ins().uload32(CONSTANT, pair, at),
+            5..=8 => b.ins().load(types::I64, CONSTANT, pair, at),
+            _ => {
+                let low = b.ins().load(types::I64, CONSTANT, pair, at);
+                let high = b.ins().load(types::I64, CONSTANT, pair, at + 8);
+                b.ins().bor(low, high)
+            }
+        };
+        let quad = b.ins().iconst(types::I64, 0x0f0f_0f0f_0f0f_0f0f);
+        let quad = b.ins().ishl(quad, shift);
+        b.ins().band(bytes, quad)
+    }
+
+    /// Lanes of quads in which any sample is covered, if there may be others: a step of one quad runs only if it is.
+    pub(super) fn covered_quads(&mut self) -> Option<cl::Value> {
+        let pair = self.env().pair.filter(|_| self.lanes == 8)?;
+        let halves = [0, 4].map(|shift| {
+            let shift = self.b.ins().iconst(types::I64, shift);
+            let any = self.quad_coverage(pair, shift);
+            let any = self.b.ins().bmask(types::I32, any);
+            self.b.ins().splat(types::I32X4, any)
+        });
+        let bits = self.lane_constant(offset_of!(Context, lane_bit));
+        let limit = self.splat_bits(16, false);
+        let first = self.icmp(IntCC::UnsignedLessThan, bits, limit);
+        Some(self.blend(first, halves[0], halves[1]))
+    }
+
+    fn coverage_offset(&self) -> i32 {
+        let offset = if self.wide_pairs() {
+            offset_of!(WidePair, coverage)
+        } else {
+            offset_of!(Pair, coverage)
+        };
+        offset as i32
+    }
+
     fn wide_pairs(&self) -> bool {
         matches!(self.program.kind, ProgramKind::Fragment { samples, .. } if samples > 4)
     }
 
     /// A sample's coverage of the pair, a bit per lane, zero-extended.
     fn coverage_byte(&mut self, sample: u8) -> cl::Value {
-        let offset = if self.wide_pairs() {
-            offset_of!(WidePair, coverage)
-        } else {
-            offset_of!(Pair, coverage)
-        };
+        let offset = self.coverage_offset();
         match self.env().pair {
             Some(pair) => self
                 .b
                 .ins()
-                .uload8(types::I32, CONSTANT, pair, offset as i32 + i32::from(sample)),
+                .uload8(types::I32, CONSTANT, pair, offset + i32::from(sample)),
             None => self.b.ins().iconst(types::I32, 0),
         }
     }
@@ -453,6 +519,7 @@ impl Emitter<'_, '_> {
             }
             Op::CountInvocations => {
                 let mask = self.lane(inst.args[0]);
+                let mask = self.exec_and(mask);
                 let bits = self.b.ins().vhigh_bits(types::I32, mask);
                 let count = self.b.ins().popcnt(bits);
                 let count = self.b.ins().uextend(types::I64, count);

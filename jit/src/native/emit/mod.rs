@@ -155,6 +155,17 @@ enum Val {
     Scalar(cl::Value),
 }
 
+/// How a local is held.
+#[derive(Clone, Copy)]
+enum LocalHome {
+    /// Never written: its initial value.
+    Constant,
+    /// Alike in all lanes that look at it.
+    Scalar(Variable),
+    /// By lane.
+    Lane(Variable),
+}
+
 /// The active lanes.
 #[derive(Clone, Copy)]
 enum Exec {
@@ -232,7 +243,7 @@ struct Emitter<'p, 'b> {
     values: Vec<Option<Val>>,
     /// Instructions that were emitted ahead of the body.
     done: Vec<bool>,
-    locals: Vec<Variable>,
+    locals: Vec<LocalHome>,
     arrays: Vec<ArrayHome>,
     labels: HashMap<u32, LabelHome>,
     /// Constants and splats made in the current block.
@@ -453,14 +464,32 @@ impl Emitter<'_, '_> {
                 Ok(())
             }
             Op::LocalGet(local) => {
-                let v = self.b.use_var(self.locals[local.index()]);
-                self.set(inst.result(), Val::Lane(v));
+                let val = match self.locals[local.index()] {
+                    LocalHome::Constant => Val::Scalar(self.literal_scalar(self.f.locals[local].init)),
+                    LocalHome::Scalar(variable) => Val::Scalar(self.b.use_var(variable)),
+                    LocalHome::Lane(variable) => Val::Lane(self.b.use_var(variable)),
+                };
+                match val {
+                    Val::Scalar(s) => self.set_scalar_or_splat(inst.result(), s),
+                    lane => self.set(inst.result(), lane),
+                }
                 Ok(())
             }
             Op::LocalSet { local, merge } => {
-                let variable = self.locals[local.index()];
-                let new = self.lane(inst.args[0]);
-                self.assign(variable, new, merge);
+                match self.locals[local.index()] {
+                    LocalHome::Constant => {}
+                    LocalHome::Scalar(variable) => {
+                        // Every lane that may look at the local is active here.
+                        let Some(new) = self.scalar(inst.args[0]) else {
+                            return Err(CompileError::Internal("a uniform local gets a lane value".into()));
+                        };
+                        self.b.def_var(variable, new);
+                    }
+                    LocalHome::Lane(variable) => {
+                        let new = self.lane(inst.args[0]);
+                        self.assign(variable, new, merge);
+                    }
+                }
                 Ok(())
             }
             Op::ArrayGet(array) => {

@@ -129,7 +129,8 @@ pub(super) fn form(code: Code) -> Option<Form> {
         Pxor_xmm_xmmm128 | Xorps_xmm_xmmm128 | Xorpd_xmm_xmmm128 => Form::LegacyIdiom(VEX_Vpxor_ymm_ymm_ymmm256),
         Pcmpeqd_xmm_xmmm128 | Pcmpeqb_xmm_xmmm128 => Form::LegacyIdiom(VEX_Vpcmpeqd_ymm_ymm_ymmm256),
         VEX_Vbroadcastss_xmm_xmm | VEX_Vbroadcastss_xmm_m32 | VEX_Vpbroadcastd_xmm_xmmm32 => Form::Broadcast,
-        VEX_Vptest_xmm_xmmm128 => Form::Test,
+        // Eight sign bits for four: right wherever the bits are counted, which is all that emitted code does.
+        VEX_Vptest_xmm_xmmm128 | VEX_Vmovmskps_r32_xmm => Form::Test,
         VEX_Vmovss_xmm_m32
         | VEX_Vmovss_xmm_xmm_xmm
         | VEX_Vmovsd_xmm_m64
@@ -171,6 +172,8 @@ pub(super) fn form(code: Code) -> Option<Form> {
         | VEX_Vucomiss_xmm_xmmm32
         | VEX_Vcvttss2si_r32_xmmm32
         | VEX_Vcvttss2si_r64_xmmm32
+        | Cvttss2si_r32_xmmm32
+        | Cvttss2si_r64_xmmm32
         | Movss_xmmm32_xmm
         | Movd_rm32_xmm
         | Ucomiss_xmm_xmmm32 => Form::ScalarUse,
