@@ -1,52 +1,33 @@
 //! WGSL through lowering, expansion and the executors: values, control flow, memory.
 
-use quadrille_frontend::ir::validate::validate;
-use quadrille_frontend::ir::{Alu, Builtin, FunctionBuilder, Inst, Kind, Op, Semantic, Shader, SpanId, Value, splice};
-use quadrille_frontend::passes::expand::expand;
+use quadrille_frontend::ir::{Builtin, FunctionBuilder, Inst, Op, Semantic, Shader, Value, splice};
+use quadrille_frontend::passes::{expand::expand, inline_all, optimize_program};
 use quadrille_frontend::wgsl::{Constants, Module};
 use quadrille_jit::abi::{Binding, CALL_CELLS, Cell, Context};
 use quadrille_jit::interp::Interpreter;
-use quadrille_jit::{Executor, Program, ProgramKind};
+use quadrille_jit::{Executor, Jit, JitOptions, Program, ProgramKind};
 
-/// Inputs become cells; calls (of one result) are inlined.
+/// Inputs become cells.
 struct Assemble<'a> {
     shader: &'a Shader,
 }
 
 impl splice::SpliceHost for Assemble<'_> {
-    fn replace(&mut self, b: &mut FunctionBuilder, inst: &Inst, args: &[Value]) -> Option<Value> {
-        match inst.op {
-            Op::Input(input) => {
-                let kind = self.shader.inputs[input].kind;
-                let slot = input.index() as u32;
-                if kind == Kind::Bool {
-                    let word = b.inst1(Op::CellLoad { slot, kind: Kind::U32 }, &[], Kind::U32);
-                    let zero = b.u32(0);
-                    return Some(b.alu(Alu::INe, &[word, zero]));
-                }
-                Some(b.inst1(Op::CellLoad { slot, kind }, &[], kind))
-            }
-            Op::Call(callee) => {
-                let callee = &self.shader.functions[callee];
-                Some(splice::splice(b, callee, args, &mut Assemble { shader: self.shader }).results[0])
-            }
-            _ => None,
-        }
-    }
-
-    fn span(&mut self, span: Option<SpanId>) -> Option<SpanId> {
-        span
+    fn replace(&mut self, b: &mut FunctionBuilder, inst: &Inst, _: &[Value]) -> Option<Value> {
+        let Op::Input(input) = inst.op else { return None };
+        let kind = self.shader.inputs[input].kind;
+        let slot = input.index() as u32;
+        Some(b.inst1(Op::CellLoad { slot, kind }, &[], kind))
     }
 }
 
-/// Runs an entry point on 8 lanes of the given inputs; buffers are by resource, in declaration order.
-fn run(text: &str, entry: &str, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -> Vec<[u32; 8]> {
+/// A program of the shader: inputs in cells, outputs in cells.
+fn assemble(text: &str, entry: &str) -> Program {
     let module = Module::parse("test.wgsl", text).unwrap_or_else(|e| panic!("{}", e.render()));
-    let shader = module
+    let mut shader = module
         .lower(entry, &Constants::new())
         .unwrap_or_else(|e| panic!("{}", e.render()));
-    validate(&shader).unwrap();
-    assert!(inputs.len() >= shader.inputs.len() && buffers.len() == shader.resources.len());
+    inline_all(&mut shader).unwrap();
     let mut b = FunctionBuilder::new("main");
     let entry = &shader.functions[shader.entry];
     let spliced = splice::splice(&mut b, entry, &[], &mut Assemble { shader: &shader });
@@ -54,23 +35,28 @@ fn run(text: &str, entry: &str, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -
         let value = b.get(spliced.locals[output.local.index()]);
         b.inst(Op::CellStore { slot: slot as u32 }, &[value], &[]);
     }
-    let mut function = b.finish();
-    expand(&mut function);
-    let (cells_in, cells_out) = (inputs.len().max(1), shader.outputs.len().max(1));
-    let program = Program {
+    Program {
         name: shader.name.clone(),
         kind: ProgramKind::Vertex {
-            cells_in: cells_in as u32,
-            cells_out: cells_out as u32,
+            cells_in: shader.inputs.len() as u32,
+            cells_out: shader.outputs.len() as u32,
         },
-        function,
-        resources: shader.resources.clone(),
+        function: b.finish(),
         slots: (0..shader.resources.len() as u32).collect(),
-        sources: shader.sources.clone(),
+        resources: shader.resources,
+        sources: shader.sources,
+    }
+}
+
+/// Runs a compiled program on 8 lanes; gives the output cells.
+fn execute(program: &Program, executor: &dyn Executor, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -> Vec<[u32; 8]> {
+    let ProgramKind::Vertex { cells_in, cells_out } = program.kind else {
+        panic!("a vertex program")
     };
-    let compiled = Interpreter.compile(&program).unwrap();
+    assert!(inputs.len() == cells_in as usize && buffers.len() == program.resources.len());
+    let compiled = executor.compile(program).unwrap();
     let input: Vec<Cell> = inputs.iter().map(|&lanes| Cell(lanes)).collect();
-    let mut output = vec![Cell::default(); cells_out];
+    let mut output = vec![Cell::default(); cells_out as usize];
     let mut scratch = vec![Cell::default(); compiled.scratch_cells().max(CALL_CELLS)];
     let bindings: Vec<Binding> = buffers
         .iter_mut()
@@ -80,7 +66,7 @@ fn run(text: &str, entry: &str, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -
             ..Binding::NULL
         })
         .collect();
-    let mut context = Context::new(4);
+    let mut context = Context::new(compiled.stats().lanes);
     context.count = 1;
     context.cells_in = input.as_ptr();
     context.cells_out = output.as_mut_ptr();
@@ -91,6 +77,27 @@ fn run(text: &str, entry: &str, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -
     unsafe { compiled.run(&mut context) };
     assert_eq!(context.status, 0, "a loop ran out of budget");
     output.into_iter().map(|cell| cell.0).collect()
+}
+
+/// Runs an entry point on 8 lanes of the given inputs; buffers are by resource, in declaration order. All executors,
+/// optimised or not, must agree to the bit.
+fn run(text: &str, entry: &str, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -> Vec<[u32; 8]> {
+    let mut plain = assemble(text, entry);
+    let mut optimized = plain.clone();
+    expand(&mut plain.function);
+    let (function, resources) = (optimized.function, &optimized.resources);
+    optimized.function = optimize_program(function, resources, &[], &mut optimized.sources).unwrap();
+    let before = buffers.to_vec();
+    let want = execute(&plain, &Interpreter, inputs, buffers);
+    for program in [&plain, &optimized] {
+        for executor in [&Interpreter as &dyn Executor, &Jit::new(JitOptions::default()).unwrap()] {
+            let mut own = before.clone();
+            let got = execute(program, executor, inputs, &mut own);
+            assert_eq!(got, want, "{}: {text}", executor.name());
+            assert_eq!(own, buffers, "{}: {text}", executor.name());
+        }
+    }
+    want
 }
 
 const X: [[f32; 8]; 4] = [
@@ -456,10 +463,10 @@ fn geometry() {
 
 #[test]
 fn matrices() {
-    let globals = "fn make(x: vec4f, m: ptr<function, mat3x3f>) { *m = mat3x3f(x.xyz * 0.1 + vec3f(1, 0, 0), x.yzw * 0.1 + vec3f(0, 2, 0), vec3f(0.5, x.w, 3)); }";
+    let globals = "fn make(x: vec4f) -> mat3x3f { return mat3x3f(x.xyz * 0.1 + vec3f(1, 0, 0), x.yzw * 0.1 + vec3f(0, 2, 0), vec3f(0.5, x.w, 3)); }";
     let out = floats(
         globals,
-        "var m: mat3x3f; make(x, &m); let v = m * x.xyz; let t = x.xyz * transpose(m); return bitcast<vec4u>(vec4f(v - t, determinant(m)));",
+        "let m = make(x); let v = m * x.xyz; let t = x.xyz * transpose(m); return bitcast<vec4u>(vec4f(v - t, determinant(m)));",
     );
     for lane in 0..8 {
         let [x, y, z, w] = [0, 1, 2, 3].map(|k| f64::from(X[k][lane]));
