@@ -58,7 +58,8 @@ pub(super) fn syntax(text: &Arc<SourceText>, error: &naga::front::wgsl::ParseErr
             diagnostic = diagnostic.with_label(range, label);
         }
     }
-    for note in error.notes() {
+    // Its maintainers' address is no help to our users.
+    for note in error.notes().filter(|note| !note.contains("://")) {
         diagnostic = diagnostic.with_note(note);
     }
     ShaderError::new(ShaderErrorKind::Syntax, text, diagnostic)

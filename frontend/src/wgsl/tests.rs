@@ -327,6 +327,62 @@ fn wide_kinds_lower() {
 }
 
 #[test]
+fn textures_pass_as_arguments_and_in_arrays() {
+    let text = "
+        @group(0) @binding(0) var t: texture_2d<f32>;
+        @group(0) @binding(1) var s: sampler;
+        fn tap(t: texture_2d<f32>, s: sampler, uv: vec2f) -> vec4f {
+            if uv.x > 0.5 { return vec4f(0); }
+            return textureSampleLevel(t, s, uv, 0.0) + vec4f(f32(textureDimensions(t).x));
+        }
+        fn twice(t: texture_2d<f32>, s: sampler, uv: vec2f) -> vec4f { return tap(t, s, uv) + tap(t, s, uv.yx); }
+        @fragment fn fs(@location(0) uv: vec2f) -> @location(0) vec4f { return twice(t, s, uv); }";
+    let shader = lower(text, "fs");
+    assert_eq!(shader.functions.len(), 1);
+    assert_eq!(
+        ops(&shader).iter().filter(|op| matches!(op, Op::Sample { .. })).count(),
+        2
+    );
+    let text = "enable wgpu_binding_array;
+        @group(0) @binding(0) var t: binding_array<texture_2d<f32>, 4>;
+        @group(0) @binding(1) var s: binding_array<sampler, 4>;
+        struct B { x: vec4f }
+        @group(0) @binding(2) var<storage, read_write> b: binding_array<B, 3>;
+        @fragment fn fs(@location(0) uv: vec2f, @location(1) @interpolate(flat) i: u32) -> @location(0) vec4f {
+            b[i].x.y += 2.0;
+            return textureSampleLevel(t[i], s[1], uv, 0.0) + b[2].x + vec4f(f32(textureNumLevels(t[i + 1])));
+        }";
+    let shader = lower(text, "fs");
+    assert_eq!(
+        shader.resources.iter().map(|(_, r)| r.count).collect::<Vec<_>>(),
+        [4, 4, 3]
+    );
+}
+
+#[test]
+fn quads_and_storage_textures() {
+    lower(
+        "@group(0) @binding(0) var r: texture_storage_2d<r32uint, read_write>;
+         @group(0) @binding(1) var w: texture_storage_2d_array<rgba16float, write>;
+         @group(0) @binding(2) var l: texture_storage_3d<rgba8snorm, read>;
+         @group(0) @binding(3) var o: texture_1d<f32>;
+         @fragment fn fs(@builtin(position) p: vec4f) -> @location(0) vec4f {
+             let at = vec2i(p.xy);
+             textureStore(r, at, textureLoad(r, at) + vec4u(1));
+             textureStore(w, at, 2, textureLoad(l, vec3i(at, 1)));
+             let q = quadBroadcast(p.x, 2u) + quadSwapX(p.x) + quadSwapY(p.y) + quadSwapDiagonal(p.z);
+             return vec4f(q) + textureLoad(o, at.x, 0) + vec4f(f32(textureDimensions(o)));
+         }",
+        "fs",
+    );
+    lower(
+        "struct P { m: mat4x4f, n: u32 } var<immediate> p: P;
+         @vertex fn vs(@location(0) v: vec4f) -> @builtin(position) vec4f { return p.m * v * f32(p.n); }",
+        "vs",
+    );
+}
+
+#[test]
 fn overrides_take_values_by_name_and_id() {
     let text = "override scale: f32 = 2.0; @id(7) override on: bool; override n = i32(scale) * 3;
         const K = 4;
