@@ -980,7 +980,7 @@ fn differ(seed: u64, jits: &[(&str, Jit)]) -> u32 {
     let fragment = seed & 1 != 0;
     let samples = [1, 4, 8, 2][(seed >> 1) as usize % 4];
     let program = generate(seed, fragment, samples);
-    let budget = if seed % 5 == 0 { 6 } else { 1 << 20 };
+    let budget = if seed.is_multiple_of(5) { 6 } else { 1 << 20 };
     let interpreted = Interpreter
         .compile(&program)
         .expect("the interpreter takes every random program");

@@ -272,6 +272,19 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// A saturating conversion of a scalar by the lane form: x86-64's scalar form mixes in legacy SSE instructions.
+    fn convert_scalar(&mut self, alu: Alu, x: cl::Value) -> cl::Value {
+        let all = self.b.ins().splat(types::F32X4, x);
+        let v = if alu == Alu::FToS {
+            self.b.ins().fcvt_to_sint_sat(types::I32X4, all)
+        } else {
+            self.b.ins().fcvt_to_uint_sat(types::I32X4, all)
+        };
+        self.put_cell(0, v);
+        let (base, offset) = self.scratch(0);
+        self.b.ins().load(types::I32, super::MEMORY, base, offset)
+    }
+
     fn alu_scalar(&mut self, alu: Alu, args: &[Value]) -> cl::Value {
         let mut operands = [None; 3];
         for (slot, &arg) in operands.iter_mut().zip(args) {
@@ -279,6 +292,9 @@ impl Emitter<'_, '_> {
         }
         let at = |n: usize| operands[n].expect("all operands are scalar");
         let x = at(0);
+        if self.target.x86 && matches!(alu, Alu::FToS | Alu::FToU) {
+            return self.convert_scalar(alu, x);
+        }
         let b = &mut self.b;
         match alu {
             Alu::FAdd => b.ins().fadd(x, at(1)),

@@ -170,6 +170,10 @@ fn transfer(step: &Step, state: &mut State) -> Result<(), Declined> {
             }
             state.set(inst.op0_register(), true);
         }
+        Form::Shift => {
+            let full = source(step, 1, state);
+            state.set(inst.op0_register(), full);
+        }
         Form::Broadcast => state.set(inst.op0_register(), true),
         Form::Test => {
             if !(source(step, 0, state) && source(step, 1, state)) {

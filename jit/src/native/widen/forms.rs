@@ -12,6 +12,8 @@ pub(super) enum Form {
     Lane,
     /// As `Lane`, operand 0 is also a source (fused multiply-add).
     Accumulate,
+    /// Shift of operand 1 by a count in the low half of operand 2, whatever the width; set VEX.L.
+    Shift,
     /// Whole-register load, store or move in VEX form; set VEX.L.
     Move,
     /// A legacy SSE whole-register load, store or move: becomes this VEX.256 form.
@@ -106,6 +108,7 @@ pub(super) fn form(code: Code) -> Option<Form> {
         | VEX_Vfnmsub132ps_xmm_xmm_xmmm128
         | VEX_Vfnmsub213ps_xmm_xmm_xmmm128
         | VEX_Vfnmsub231ps_xmm_xmm_xmmm128 => Form::Accumulate,
+        VEX_Vpslld_xmm_xmm_xmmm128 | VEX_Vpsrld_xmm_xmm_xmmm128 | VEX_Vpsrad_xmm_xmm_xmmm128 => Form::Shift,
         VEX_Vmovups_xmm_xmmm128
         | VEX_Vmovups_xmmm128_xmm
         | VEX_Vmovaps_xmm_xmmm128

@@ -88,7 +88,7 @@ impl Rewriter<'_> {
                 let i = Instruction::with3(new, r, r, r).map_err(|_| undecodable(step))?;
                 self.encode_as(step, i)
             }
-            Some(Form::Lane | Form::Accumulate | Form::Move | Form::Broadcast | Form::Test) => {
+            Some(Form::Lane | Form::Accumulate | Form::Shift | Form::Move | Form::Broadcast | Form::Test) => {
                 if step.is_stack() && inst.memory_displacement64() != 0 {
                     self.displace(step, true)
                 } else {
