@@ -137,6 +137,7 @@ impl Emitter<'_, '_> {
                 }
                 match self.scalar(*cond) {
                     Some(c) if self.rates.scalar(*cond) => self.uniform_if(stmt, c, then, otherwise),
+                    _ if self.rates.scalar(*cond) => Err(lost_scalar("branch")),
                     _ => self.lane_if(stmt, *cond, then, otherwise),
                 }
             }
@@ -152,6 +153,7 @@ impl Emitter<'_, '_> {
                 label, selector, cases, ..
             } => match self.scalar(*selector) {
                 Some(s) if self.rates.scalar(*selector) => self.uniform_switch(stmt, *label, s, cases),
+                _ if self.rates.scalar(*selector) => Err(lost_scalar("switch")),
                 _ => self.lane_switch(stmt, *label, *selector, cases),
             },
             Stmt::Break(label) => Ok(self.leave(stmt, Some(*label), false)),
@@ -758,4 +760,9 @@ impl Emitter<'_, '_> {
         self.rejoin(stmt, saved, broken);
         Ok(Next::Falls)
     }
+}
+
+/// The flow analysis counted on a scalar that the emitter holds by lane.
+fn lost_scalar(what: &str) -> CompileError {
+    CompileError::Internal(format!("a uniform {what} has a condition by lane"))
 }
