@@ -13,7 +13,6 @@ mod emit;
 mod fragment;
 mod interface;
 mod interpolate;
-mod optimize;
 mod state;
 mod vertex;
 
@@ -23,6 +22,7 @@ pub use state::*;
 
 use crate::layout::PlaneLayout;
 use quadrille_frontend::ir::{self, Arena, Binding, Builtin, Function, Resource, Semantic, Shader};
+use quadrille_frontend::passes;
 
 use quadrille_jit::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub enum PipelineError {
     Invalid { label: String, what: String },
     /// A shader could not be optimised.
     #[error("pipeline '{label}': {error}")]
-    Pass { label: String, error: optimize::PassError },
+    Pass { label: String, error: passes::PassError },
     /// A program could not be compiled.
     #[error("pipeline '{label}': {error}")]
     Compile { label: String, error: CompileError },
@@ -272,9 +272,9 @@ impl Built {
 }
 
 /// The shader and its entry function with all calls inlined.
-fn inlined(shader: &Shader) -> Result<(Shader, Function), optimize::PassError> {
+fn inlined(shader: &Shader) -> Result<(Shader, Function), passes::PassError> {
     let mut shader = shader.clone();
-    optimize::inline_all(&mut shader)?;
+    passes::inline_all(&mut shader)?;
     let entry = shader.functions[shader.entry].clone();
     Ok((shader, entry))
 }
@@ -284,13 +284,13 @@ fn program(
     kind: ProgramKind,
     shader: Option<&Shader>,
     slots: &[Slot],
-) -> Result<Program, optimize::PassError> {
+) -> Result<Program, passes::PassError> {
     let (resources, mut sources) = match shader {
         Some(s) => (s.resources.clone(), s.sources.clone()),
         None => (Arena::new(), ir::Sources::default()),
     };
     let name = assembled.function.name.clone();
-    let function = optimize::optimize(assembled.function, &resources, &assembled.invariant, &mut sources)?;
+    let function = passes::optimize_program(assembled.function, &resources, &assembled.invariant, &mut sources)?;
     let slot_of = |r: &Resource| slots.iter().find(|s| s.binding == r.binding).map_or(0, |s| s.slot);
     let slots = resources.iter().map(|(_, r)| slot_of(r)).collect();
     Ok(Program {
