@@ -1,2 +1,8 @@
-//! quadrille
-fn main() {}
+//! The `quadrille` command.
+#![forbid(unsafe_code)]
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

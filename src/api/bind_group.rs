@@ -9,6 +9,7 @@ use super::layout::{
 use super::sampler::Sampler;
 use super::texture::{TextureError, TextureView};
 use super::usage::{BufferUsages, TextureUsages};
+use quadrille_raster::sampler::SampledView;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -156,7 +157,7 @@ struct Inner {
 #[derive(Clone, Debug)]
 pub(super) enum Bound {
     Buffer { buffer: Buffer, offset: u64, size: u64 },
-    Texture(TextureView),
+    Texture(TextureView, Arc<SampledView>),
     Sampler(Sampler),
 }
 
@@ -369,7 +370,8 @@ fn bind_texture(view: &TextureView, ty: &BindingType) -> Result<Bound, String> {
         }
         BindingType::Buffer { .. } | BindingType::Sampler(_) => return Err(mismatch("a texture".into())),
     }
-    Ok(Bound::Texture(view.clone()))
+    let sampled = SampledView::new(view.raster()).map_err(|e| view.texture().refused(e).to_string())?;
+    Ok(Bound::Texture(view.clone(), sampled))
 }
 
 impl BindGroup {

@@ -5,8 +5,8 @@ use super::limits::Limits;
 use super::queue::Queue;
 use super::turn::Turnstile;
 use quadrille_jit::interp::Interpreter;
-use quadrille_jit::native::Jit;
-use quadrille_jit::{CompileError, Executor};
+use quadrille_jit::{CompileError, Executor, Jit, JitOptions};
+use quadrille_raster::pass::PassMemory;
 use quadrille_raster::pool::Pool;
 use quadrille_raster::texture::MemoryBudget;
 use std::num::NonZeroUsize;
@@ -110,6 +110,8 @@ pub(super) struct Shared {
     pub executor: Arc<dyn Executor>,
     pub lanes: u32,
     pub pool: Arc<Pool>,
+    /// What passes reuse.
+    pub pass_memory: PassMemory,
     pub limits: Limits,
     pub budget: Arc<MemoryBudget>,
     pub turn: Arc<Turnstile>,
@@ -153,6 +155,7 @@ impl Device {
             executor,
             lanes,
             pool: pool(descriptor.threads),
+            pass_memory: PassMemory::default(),
             limits: Limits::default(),
             budget: MemoryBudget::new(descriptor.memory_limit.unwrap_or_else(default_memory_limit)),
             turn: Arc::new(Turnstile::default()),
@@ -231,11 +234,16 @@ fn executor(
     if d.lanes == Lanes::Eight && !wide {
         return Err(DeviceError::NoEightLanes { label: label.clone() });
     }
-    let lanes = match d.lanes {
-        Lanes::Auto | Lanes::Eight if wide => 8,
-        _ => 4,
+    let (lanes, wanted) = match d.lanes {
+        Lanes::Auto if wide => (8, quadrille_jit::Lanes::Auto),
+        Lanes::Eight => (8, quadrille_jit::Lanes::Eight),
+        Lanes::Auto | Lanes::Four => (4, quadrille_jit::Lanes::Four),
     };
-    match Jit::new(lanes) {
+    let options = JitOptions {
+        lanes: wanted,
+        ..JitOptions::default()
+    };
+    match Jit::new(options) {
         Ok(jit) => Ok((Arc::new(jit), lanes)),
         Err(reason) if d.backend == Backend::Auto => {
             warnings.push(format!(

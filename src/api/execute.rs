@@ -4,7 +4,8 @@ use super::buffer::Buffer;
 use super::cancel::CancelFlag;
 use super::device::Shared;
 use super::encoder::CommandBuffer;
-use super::record::{BufferRange, BufferRows, Command, PassRecord, TextureRegion};
+use super::record::{BufferRange, BufferRows, Command, TextureRegion};
+use super::render;
 use super::stats::SubmitStats;
 use super::submit::{Progress, SubmitError};
 use quadrille_raster::texture::CopyRegion;
@@ -27,7 +28,7 @@ pub(super) fn run(
             return Err(SubmitError::Cancelled);
         }
         match command {
-            Command::RenderPass(pass) => render(device, pass, cancel, &mut stats)?,
+            Command::RenderPass(pass) => render::run(device, pass, cancel, &mut stats)?,
             Command::CopyBuffer {
                 source,
                 destination,
@@ -42,15 +43,6 @@ pub(super) fn run(
     }
     stats.time = clock.elapsed();
     Ok(stats)
-}
-
-fn render(
-    _device: &Shared,
-    _pass: &PassRecord,
-    _cancel: &CancelFlag,
-    _stats: &mut SubmitStats,
-) -> Result<(), SubmitError> {
-    Ok(())
 }
 
 /// Ranges were checked when the command was recorded, and sizes never change: `get` can't fail.

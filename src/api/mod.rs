@@ -24,6 +24,7 @@ mod limits;
 mod pipeline;
 mod queue;
 mod record;
+mod render;
 mod render_pass;
 mod sampler;
 mod shader;

@@ -6,7 +6,7 @@ use super::label::Label;
 use super::layout::{BindGroupLayout, BindGroupLayoutEntry, BindingType, PipelineLayout};
 use super::shader::{ShaderError, ShaderModule, filtered_textures};
 use super::usage::ShaderStages;
-use quadrille_frontend::ir::{Binding, Shader, Stage};
+use quadrille_frontend::ir::{Binding, ResourceClass, Shader, Stage};
 use quadrille_raster::pipeline as raster;
 use quadrille_raster::pipeline::{
     ColorTargetState, DepthStencilState, MultisampleState, PipelineStats, PrimitiveState, VertexBufferLayout,
@@ -38,6 +38,30 @@ pub struct FragmentState<'a> {
     pub constants: &'a [(&'a str, f64)],
     /// Colour targets by location.
     pub targets: &'a [Option<ColorTargetState>],
+}
+
+impl<'a> VertexState<'a> {
+    /// An entry point without constants.
+    pub const fn new(module: &'a ShaderModule, entry_point: &'a str, buffers: &'a [VertexBufferLayout]) -> Self {
+        VertexState {
+            module,
+            entry_point: Some(entry_point),
+            constants: &[],
+            buffers,
+        }
+    }
+}
+
+impl<'a> FragmentState<'a> {
+    /// An entry point without constants.
+    pub const fn new(module: &'a ShaderModule, entry_point: &'a str, targets: &'a [Option<ColorTargetState>]) -> Self {
+        FragmentState {
+            module,
+            entry_point: Some(entry_point),
+            constants: &[],
+            targets,
+        }
+    }
 }
 
 /// Describes a render pipeline.
@@ -335,6 +359,9 @@ impl Device {
             }
             if slot.count != 1 {
                 return Err(wrong("binding arrays are not supported".into()));
+            }
+            if matches!(slot.class, ResourceClass::StorageTexture { .. }) {
+                return Err(wrong("storage textures are not supported".into()));
             }
             let filtered = shaders.iter().flatten().any(|s| {
                 let filtered = filtered_textures(s);

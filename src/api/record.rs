@@ -4,10 +4,10 @@ use super::attachment::{Color, Operations};
 use super::bind_group::BindGroup;
 use super::buffer::Buffer;
 use super::label::Label;
-use super::pipeline::RenderPipeline;
+use super::pipeline::{RenderPipeline, VertexFootprint};
 use super::texture::{Extent3d, Texture, TextureView};
 use quadrille_raster::format::Aspect;
-use quadrille_raster::pipeline::IndexFormat;
+use quadrille_raster::pipeline::{IndexFormat, VertexStepMode};
 
 /// A recorded command.
 #[derive(Clone, Debug)]
@@ -154,4 +154,60 @@ pub(super) struct DrawNumbers {
     pub base_vertex: i32,
     pub first_instance: u32,
     pub instances: u32,
+}
+
+impl DrawNumbers {
+    /// All vertices and instances must be in the vertex buffers, all indices in the index buffer. What vertices the
+    /// indices name isn't known here: those outside read zeros (R-WGSL-73).
+    pub fn check(
+        &self,
+        footprints: &[VertexFootprint],
+        vertex_buffers: &[Option<BufferRange>],
+        index_buffer: Option<&(BufferRange, IndexFormat)>,
+    ) -> Result<(), String> {
+        if self.count == 0 || self.instances == 0 {
+            return Ok(());
+        }
+        let end = u64::from(self.first) + u64::from(self.count);
+        let instances = u64::from(self.first_instance) + u64::from(self.instances);
+        let vertices = index_buffer.is_none().then_some(end);
+        if end > u64::from(u32::MAX) || instances > u64::from(u32::MAX) {
+            return Err("its vertices, indices or instances reach beyond 2^32".into());
+        }
+        for (slot, &VertexFootprint { stride, last, step }) in footprints.iter().enumerate() {
+            let (count, what) = match step {
+                VertexStepMode::Vertex => (vertices, "vertices"),
+                VertexStepMode::Instance => (Some(instances), "instances"),
+            };
+            let (Some(count), Some(Some(range))) = (count, vertex_buffers.get(slot)) else {
+                continue;
+            };
+            let needed = (count - 1).saturating_mul(stride).saturating_add(last);
+            if last > 0 && needed > range.size {
+                return Err(format!(
+                    "{count} {what} need {needed} bytes of vertex buffer {slot}, but {} bytes of buffer {} are set",
+                    range.size,
+                    range.buffer.label()
+                ));
+            }
+        }
+        if let Some((range, format)) = index_buffer {
+            let available = range.size / index_bytes(*format);
+            if end > available {
+                return Err(format!(
+                    "it reaches index {end}, but buffer {} has {available} indices",
+                    range.buffer.label()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of an index.
+pub(super) fn index_bytes(format: IndexFormat) -> u64 {
+    match format {
+        IndexFormat::Uint16 => 2,
+        IndexFormat::Uint32 => 4,
+    }
 }

@@ -6,11 +6,13 @@ use super::buffer::Buffer;
 use super::encoder::{CommandEncoder, EncodeError};
 use super::label::Label;
 use super::layout::BindingType;
-use super::pipeline::{RenderPipeline, VertexFootprint};
-use super::record::{BindingRecord, BufferRange, Command, DrawKind, DrawNumbers, DrawRecord, PassRecord, StateRecord};
+use super::pipeline::RenderPipeline;
+use super::record::{
+    BindingRecord, BufferRange, Command, DrawKind, DrawNumbers, DrawRecord, PassRecord, StateRecord, index_bytes,
+};
 use super::texture::TextureView;
 use super::usage::BufferUsages;
-use quadrille_raster::pipeline::{IndexFormat, VertexStepMode};
+use quadrille_raster::pipeline::IndexFormat;
 use std::ops::Range;
 
 /// Records draws into its encoder, until it is ended or dropped.
@@ -248,7 +250,7 @@ impl<'e> RenderPass<'e> {
             );
         for attached in written {
             for bound in group.resources() {
-                if let Bound::Texture(view) = bound
+                if let Bound::Texture(view, _) = bound
                     && overlap(view, attached)
                 {
                     return Err(self.wrong(format!(
@@ -422,13 +424,8 @@ impl<'e> RenderPass<'e> {
 
     fn draw_direct(&mut self, indexed: bool, n: DrawNumbers) -> Result<(), EncodeError> {
         let pipeline = self.ready(indexed)?;
-        let vertices = (!indexed).then_some(u64::from(n.first) + u64::from(n.count));
-        let instances = u64::from(n.first_instance) + u64::from(n.instances);
-        let checked = if n.count == 0 || n.instances == 0 {
-            Ok(())
-        } else {
-            self.check_ranges(&pipeline, vertices, instances, indexed, n)
-        };
+        let index_buffer = self.index_buffer.as_ref().filter(|_| indexed);
+        let checked = n.check(pipeline.vertex_buffers(), &self.vertex_buffers, index_buffer);
         checked.map_err(|what| self.bad_draw(what))?;
         self.push(pipeline, indexed, DrawKind::Direct(n));
         Ok(())
@@ -529,53 +526,6 @@ impl<'e> RenderPass<'e> {
         Ok(())
     }
 
-    /// The vertices and instances up to here must be in the vertex buffers, the indices in the index buffer.
-    fn check_ranges(
-        &self,
-        pipeline: &RenderPipeline,
-        vertices: Option<u64>,
-        instances: u64,
-        indexed: bool,
-        n: DrawNumbers,
-    ) -> Result<(), String> {
-        let most = u64::from(u32::MAX);
-        if vertices.is_some_and(|v| v > most) || instances > most {
-            return Err("its vertices or instances reach beyond 2^32".into());
-        }
-        for (slot, footprint) in pipeline.vertex_buffers().iter().enumerate() {
-            let &VertexFootprint { stride, last, step } = footprint;
-            let (count, what) = match step {
-                VertexStepMode::Vertex => (vertices, "vertices"),
-                VertexStepMode::Instance => (Some(instances), "instances"),
-            };
-            let (Some(count), Some(Some(range))) = (count, self.vertex_buffers.get(slot)) else {
-                continue;
-            };
-            if last == 0 || count == 0 {
-                continue;
-            }
-            let needed = (count - 1).saturating_mul(stride).saturating_add(last);
-            if needed > range.size {
-                return Err(format!(
-                    "{count} {what} need {needed} bytes of vertex buffer {slot}, but {} bytes of buffer {} are set",
-                    range.size,
-                    range.buffer.label()
-                ));
-            }
-        }
-        if let (true, Some((range, format))) = (indexed, &self.index_buffer) {
-            let available = range.size / index_bytes(*format);
-            let end = u64::from(n.first) + u64::from(n.count);
-            if end > available {
-                return Err(format!(
-                    "it reaches index {end}, but buffer {} has {available} indices",
-                    range.buffer.label()
-                ));
-            }
-        }
-        Ok(())
-    }
-
     fn push(&mut self, pipeline: RenderPipeline, indexed: bool, kind: DrawKind) {
         let r = &mut self.record;
         if self.stale.pipeline {
@@ -633,12 +583,5 @@ impl Drop for RenderPass<'_> {
         };
         let record = std::mem::replace(&mut self.record, empty);
         self.encoder.commands.push(Command::RenderPass(Box::new(record)));
-    }
-}
-
-fn index_bytes(format: IndexFormat) -> u64 {
-    match format {
-        IndexFormat::Uint16 => 2,
-        IndexFormat::Uint32 => 4,
     }
 }

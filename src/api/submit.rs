@@ -23,14 +23,16 @@ pub enum SubmitError {
     },
     /// A shader looped for longer than the device's budget allows.
     #[error(
-        "render pass {pass}, pipeline {pipeline}: the loop at {place} ran for more than {budget} iterations; it may \
-         never end (DeviceDescriptor::loop_budget allows more)"
+        "render pass {pass}, pipeline {pipeline}: the {stage} shader's loop at {place} ran for more than {budget} \
+         iterations; it may never end (DeviceDescriptor::loop_budget allows more)"
     )]
     LoopBudget {
         /// The pass.
         pass: Label,
         /// The pipeline.
         pipeline: Label,
+        /// "vertex" or "fragment".
+        stage: &'static str,
         /// File, line and column of the loop.
         place: String,
         /// The budget.

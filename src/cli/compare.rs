@@ -1,6 +1,7 @@
 //! `quadrille compare`: how far two PNG images differ, in 8-bit steps.
 
 use super::common::Failure;
+use super::report;
 use clap::Parser;
 use quadrille::files::png::{self, RgbaImage};
 use std::path::PathBuf;
@@ -54,12 +55,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     let d = Difference::between(&a, &b);
     if args.json {
-        println!("{}", d.json());
+        report::print(&format!("{}\n", d.json()));
     } else if !args.quiet {
-        println!(
-            "max {} mean {:.4} over 2: {:.4} % over 16: {:.4} % alpha max {}",
+        report::print(&format!(
+            "max {} mean {:.4} over 2: {:.4} % over 16: {:.4} % alpha max {}\n",
             d.max, d.mean, d.over_2_percent, d.over_16_percent, d.alpha_max
-        );
+        ));
     }
     if let Some(path) = &args.output {
         png::write(path, a.width, a.height, &d.image)?;

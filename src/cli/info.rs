@@ -1,6 +1,7 @@
 //! `quadrille info`: what this build does on this machine.
 
 use super::common::{CommonArgs, Failure};
+use super::report;
 use clap::Parser;
 
 /// Print how this machine renders: back end, lanes, threads, limits.
@@ -13,15 +14,24 @@ pub struct Args {
 /// Prints it.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let device = args.common.device()?;
-    println!("quadrille {}", env!("CARGO_PKG_VERSION"));
-    println!("back end  {}", device.backend_name());
-    println!("target    {}", device.target_name());
-    println!("lanes     {}", device.lanes());
-    println!("threads   {}", device.threads());
-    println!("memory    {} MiB for resources", device.memory_limit() >> 20);
-    println!("limits");
-    for (name, value) in device.limits().fields() {
-        println!("  {name:<44} {value}");
+    let mut text = String::new();
+    for (name, value) in [
+        ("quadrille", env!("CARGO_PKG_VERSION").to_owned()),
+        ("back end", device.backend_name().to_owned()),
+        ("target", device.target_name().to_owned()),
+        ("lanes", device.lanes().to_string()),
+        ("threads", device.threads().to_string()),
+        (
+            "memory",
+            format!("{} MiB for buffers and textures", device.memory_limit() >> 20),
+        ),
+    ] {
+        text += &format!("{name:<10} {value}\n");
     }
+    text += "limits\n";
+    for (name, value) in device.limits().fields() {
+        text += &format!("  {name:<44} {value}\n");
+    }
+    report::print(&text);
     Ok(())
 }

@@ -4,7 +4,7 @@ use super::Failure;
 use quadrille::ShaderError;
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 use std::sync::{Mutex, PoisonError};
 
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
@@ -33,6 +33,11 @@ fn paint(text: &str, code: &str) -> String {
     } else {
         text.to_owned()
     }
+}
+
+/// Prints results. Whoever reads them may close the pipe early, as `head` does: then no one wants the rest.
+pub fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// Prints a warning.

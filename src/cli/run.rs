@@ -8,7 +8,7 @@
 //! Frames are not overlapped. The readback and the PNG are outside of every figure.
 
 use super::common::{CommonArgs, Failure};
-use super::interrupt;
+use super::{interrupt, report};
 use clap::Parser;
 use quadrille::files;
 use quadrille::job::{self, LoadOptions, PrepareOptions};
@@ -147,7 +147,7 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
         summary(args, job, &cold, &measured);
     }
     if args.common.stats {
-        print!("{first_stats}");
+        report::print(&first_stats.to_string());
     }
     Ok(())
 }
@@ -208,11 +208,14 @@ impl Cold {
 }
 
 fn stats_json(stats: &SubmitStats) -> serde_json::Value {
-    stats
-        .fields()
-        .map(|(name, value)| (name.to_owned(), serde_json::Value::from(value)))
-        .collect::<serde_json::Map<_, _>>()
-        .into()
+    let mut all = serde_json::Map::new();
+    for (name, count) in stats.counts() {
+        all.insert(name.to_owned(), count.into());
+    }
+    for (name, time) in stats.times() {
+        all.insert(format!("{name}_ms"), rounded(ms(time)).into());
+    }
+    all.into()
 }
 
 fn summary(args: &Args, job: &job::Job, cold: &Cold, measured: &Measured) {
@@ -222,8 +225,8 @@ fn summary(args: &Args, job: &job::Job, cold: &Cold, measured: &Measured) {
         .as_ref()
         .map(|p| format!(" -> {}", p.display()))
         .unwrap_or_default();
-    println!(
-        "{}: {:.2} ms a frame (min {:.2}, max {:.2}, {} measured; {:.2} ms CPU); cold {:.1} ms (pipelines {:.1}){written}",
+    report::print(&format!(
+        "{}: {:.2} ms a frame (min {:.2}, max {:.2}, {} measured; {:.2} ms CPU); cold {:.1} ms (pipelines {:.1}){written}\n",
         job.name,
         wall.median,
         wall.min,
@@ -232,7 +235,7 @@ fn summary(args: &Args, job: &job::Job, cold: &Cold, measured: &Measured) {
         cpu.median,
         cold.total_ms,
         ms(cold.pipeline),
-    );
+    ));
 }
 
 /// Least, middle and greatest.

@@ -43,7 +43,10 @@ fn numbers(d: &Draw) -> Result<(), String> {
 
 /// Least and greatest index of a part of a buffer, since many draws share one.
 #[derive(Default)]
-struct Ranges<'j>(BTreeMap<(&'j str, bool, u32, u32, Option<u32>), Option<(u32, u32)>>);
+struct Ranges<'j>(BTreeMap<IndexRange<'j>, Option<(u32, u32)>>);
+
+/// Buffer, whether indices have 32 bits, first index, number of indices, index that restarts a strip.
+type IndexRange<'j> = (&'j str, bool, u32, u32, Option<u32>);
 
 fn indices<'j>(loaded: &'j Loaded, d: &'j Draw, ranges: &mut Ranges<'j>) -> Result<(), String> {
     let (Some(count), Some(index_buffer)) = (d.index_count, &d.index_buffer) else {
