@@ -399,8 +399,9 @@ impl Maker<'_, '_> {
             chunk.blocks[start..start + words].to_vec()
         };
         let originals = corners.map(|v| v + self.group.first_vertex);
-        let mut blocks: Vec<Vec<u32>> = corners.iter().map(|&v| block(self.chunk, v)).collect();
-        for mix in c.mixes().iter().skip(blocks.len()) {
+        let given = self.shape.corners();
+        let mut blocks: Vec<Vec<u32>> = corners[..given].iter().map(|&v| block(self.chunk, v)).collect();
+        for mix in c.mixes().iter().skip(given) {
             let (from, to) = (&blocks[mix.from as usize], &blocks[mix.to as usize]);
             let mixed = (0..words)
                 .map(|k| {
@@ -419,7 +420,7 @@ impl Maker<'_, '_> {
         for (n, &i) in c.polygon().iter().enumerate() {
             let i = i as usize;
             let stands_in = n == 0 && i != 0 && flat;
-            if i < 3 && !stands_in {
+            if i < given && !stands_in {
                 placed.push(originals[i]);
                 continue;
             }
