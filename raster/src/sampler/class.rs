@@ -30,6 +30,8 @@ pub(super) trait Class: Copy + 'static {
     const WEIGHT: f32;
     /// Whether decoded values are integers, so that no NaN or infinity exists.
     const INTEGER: bool;
+    /// Whether the straight path of [`super::surface`] is compiled for it.
+    const PLAIN: bool;
     /// Eight texels as fetched.
     type Texel<S: Simd>: Copy;
 
@@ -70,6 +72,7 @@ impl Class for Rgba8 {
     const CODE: f32 = 255.0;
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
+    const PLAIN: bool = true;
     type Texel<S: Simd> = S::I;
 
     #[inline(always)]
@@ -136,6 +139,7 @@ impl Class for Norm8 {
     const CODE: f32 = 255.0;
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
+    const PLAIN: bool = true;
     type Texel<S: Simd> = S::I;
 
     #[inline(always)]
@@ -220,6 +224,7 @@ impl Class for Norm16 {
     const CODE: f32 = 65535.0;
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
+    const PLAIN: bool = true;
     type Texel<S: Simd> = [S::I; 2];
 
     #[inline(always)]
@@ -280,6 +285,8 @@ impl Class for Norm16 {
 pub(super) trait Decoder: Copy + 'static {
     /// As [`Class::CODE`].
     const CODE: f32 = 1.0;
+    /// As [`Class::PLAIN`].
+    const PLAIN: bool = false;
     /// As fetched.
     type Raw<S: Simd>: Copy;
     /// As [`Class::fetch`].
@@ -306,6 +313,7 @@ impl<D: Decoder> Class for Float<D> {
     const CODE: f32 = D::CODE;
     const WEIGHT: f32 = 1.0;
     const INTEGER: bool = false;
+    const PLAIN: bool = D::PLAIN;
     type Texel<S: Simd> = D::Raw<S>;
 
     #[inline(always)]
@@ -361,6 +369,7 @@ pub(super) fn blend4<S: Simd>(s: S, t: Four<S::F>, wx: S::F, wy: S::F) -> S::F {
 pub(super) struct Word32;
 
 impl Decoder for Word32 {
+    const PLAIN: bool = true;
     type Raw<S: Simd> = [S::I; 4];
 
     #[inline(always)]
@@ -409,6 +418,7 @@ impl Decoder for Word32 {
 pub(super) struct Half;
 
 impl Decoder for Half {
+    const PLAIN: bool = true;
     type Raw<S: Simd> = [S::I; 2];
 
     #[inline(always)]

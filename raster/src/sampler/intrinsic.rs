@@ -6,7 +6,8 @@
 use super::class::{Any, Class, Depth24, Float, Half, Norm8, Norm16, Rgba8, Srgb8, Word32};
 use super::descriptor::{Reduction, Sampler};
 use super::load::load;
-use super::sample::{Cells, Texels, sample};
+use super::sample::{Cells, sample};
+use super::surface::{Family, FamilyOf, Texels};
 use super::view::{Kernel, SampledView};
 use crate::format::TextureFormat;
 use crate::simd::portable::Portable;
@@ -147,7 +148,7 @@ unsafe extern "C" fn sample_entry<T: Chosen, C: Class>(
     };
     // SAFETY: bindings get this function only where the machine has the instructions.
     let s = unsafe { T::get() };
-    sample_with::<_, C>(s, view, own(view), sampler, op, cells);
+    sample_with(s, view, own(view), sampler, op, &FamilyOf::<T::S, C>::FAMILY, cells);
 }
 
 /// Filters sRGB formats from their linear copy (law S3), and reads single texels exactly.
@@ -174,9 +175,17 @@ unsafe extern "C" fn sample_srgb<T: Chosen>(
                 bytes: 8,
                 format: TextureFormat::Rgba16Unorm,
             };
-            sample_with::<_, Norm16>(s, view, linear, sampler, op, cells);
+            sample_with(s, view, linear, sampler, op, &FamilyOf::<T::S, Norm16>::FAMILY, cells);
         }
-        _ => sample_with::<_, Float<Srgb8>>(s, view, own(view), sampler, op, cells),
+        _ => sample_with(
+            s,
+            view,
+            own(view),
+            sampler,
+            op,
+            &FamilyOf::<T::S, Float<Srgb8>>::FAMILY,
+            cells,
+        ),
     }
 }
 
@@ -188,19 +197,20 @@ fn own(view: &Kernel) -> Texels<'_> {
     }
 }
 
-/// The one place where a class's kernel is compiled for a level.
+/// The one place where the driver is compiled for a level.
 #[inline(never)]
-fn sample_with<S: Simd, C: Class>(
+fn sample_with<S: Simd>(
     s: S,
     view: &Kernel,
     texels: Texels<'_>,
     sampler: &Sampler,
     op: SampleOp,
+    family: &Family<S>,
     cells: &mut Cells,
 ) {
     s.call(
         #[inline(always)]
-        |s| sample::<S, C>(s, view, texels, &sampler.d, op, cells),
+        |s| sample(s, view, texels, &sampler.d, op, family, cells),
     );
 }
 

@@ -2,7 +2,8 @@
 
 use super::class::Class;
 use super::coords::Level;
-use super::sample::{Cells, Texels};
+use super::sample::Cells;
+use super::surface::Texels;
 use super::view::Kernel;
 use crate::simd::{Floats, Ints, Simd};
 use quadrille_frontend::ir::{Dim, TexelOp};

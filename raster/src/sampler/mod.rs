@@ -5,7 +5,7 @@
 //!   └─ arguments, loops over taps and levels          sample.rs
 //!        ├─ LOD, levels, anisotropic taps             select.rs, lod.rs
 //!        ├─ texels of a tap: addresses, cube edges    taps.rs, coords.rs, cube.rs
-//!        └─ fetch, decode, weigh                      class.rs
+//!        └─ fetch, decode, weigh                      surface.rs, class.rs
 //! Binding.load(view, op, cells)                       load.rs
 //! ```
 //!
@@ -22,6 +22,7 @@ mod load;
 pub mod lod;
 mod sample;
 mod select;
+mod surface;
 mod taps;
 mod view;
 

@@ -87,8 +87,8 @@ impl<S: Simd> Source<'_, S> {
                     missing: None,
                 }
             }
-            Point::Flat(uvw) => self.s.call(|_| self.line_or_volume(uvw, level, linear)),
-            Point::Cube(face, uv) => self.s.call(|_| self.cube(*face, uv, level, linear)),
+            Point::Flat(uvw) => self.line_or_volume(uvw, level, linear),
+            Point::Cube(face, uv) => self.cube(*face, uv, level, linear),
         }
     }
 
@@ -127,7 +127,7 @@ impl<S: Simd> Source<'_, S> {
     }
 
     /// 1d and 3d textures.
-    #[inline]
+    #[inline(always)]
     fn line_or_volume(&self, uvw: &[Reduced<S>; 3], level: &Level<S>, linear: S::I) -> Taps<S> {
         let s = self.s;
         let zero = s.i32(0);
@@ -162,7 +162,7 @@ impl<S: Simd> Source<'_, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cube(&self, face: S::I, uv: &[Reduced<S>; 2], level: &Level<S>, linear: S::I) -> Taps<S> {
         let s = self.s;
         let zero = s.i32(0);

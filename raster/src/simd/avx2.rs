@@ -50,6 +50,7 @@ impl Avx2 {
 }
 
 impl Simd for Avx2 {
+    const FAST: bool = true;
     type F = F32x8;
     type I = I32x8;
 

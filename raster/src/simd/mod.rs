@@ -41,6 +41,8 @@ impl Level {
 
 /// A set of instructions: makes values and reads memory.
 pub trait Simd: Copy + Send + Sync + 'static {
+    /// Whether kernels specialised for speed are worth compiling.
+    const FAST: bool;
     /// 8 f32.
     type F: Floats<I = Self::I>;
     /// 8 i32 (or u32, or masks: 0 and -1).

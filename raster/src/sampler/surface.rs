@@ -1,0 +1,367 @@
+//! What depends on the format class: the texels of one tap made into a value, and the straight path of 2d filtering.
+//!
+//! [`Family`] is a class as the driver (`sample.rs`) sees it: two functions and a few figures. The driver is
+//! compiled once per instruction level and calls `tap` through a pointer; compiling all of it per class took minutes.
+//! [`plain`] is the loop over taps and levels again, with everything in place, for what nearly all samples are.
+
+use super::class::{Class, Four, blend, blend4};
+use super::coords::{Level, fixed, reduce};
+use super::descriptor::{AddressMode, CompareFunction, FilterMode, Reduction, SamplerDescriptor};
+use super::select::Selection;
+use super::taps::{Tap, Taps, fill_corners};
+use super::view::Kernel;
+use crate::format::TextureFormat;
+use crate::simd::{AnyWords, Floats, Ints, Simd};
+
+/// What is made of the texels of a tap.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Mode {
+    /// The first texel, in code units.
+    Point,
+    /// The weighted sum, in filtered units.
+    Filter,
+    /// The weight of the texels that pass, 0 to 1.
+    Compare(CompareFunction),
+    /// The extremum of the texels that have weight, in code units.
+    Reduce(Reduction),
+    /// One component of all four texels, in code units.
+    Gather,
+    /// Whether each of the four texels passes, 0 or 1.
+    GatherCompare(CompareFunction),
+}
+
+/// A texture as one call reads it: the view's own texels, or the linear copy of an sRGB format.
+#[derive(Clone, Copy)]
+pub(super) struct Texels<'a> {
+    pub words: AnyWords<'a>,
+    pub bytes: u32,
+    pub format: TextureFormat,
+}
+
+/// What all taps of a call share.
+pub(super) struct Request<'a, S: Simd> {
+    pub view: &'a Kernel,
+    pub texels: Texels<'a>,
+    pub mode: Mode,
+    /// Components in use, in memory order.
+    pub mask: u8,
+    /// Depth reference in code units.
+    pub reference: S::F,
+    /// Border texel, where an axis has a border.
+    pub border: Option<[u8; 16]>,
+}
+
+/// Values by component (gathers: by texel) of the first or second slice of the taps.
+pub(super) type TapFn<S> = fn(S, &Request<'_, S>, &Taps<S>, bool, &mut [<S as Simd>::F; 4]);
+
+/// Sums over taps and levels in filtered units; see [`plain`].
+pub(super) type PlainFn<S> = fn(S, &Plain<'_, S>, &mut [<S as Simd>::F; 4]);
+
+/// A format class behind pointers.
+pub(super) struct Family<S: Simd> {
+    /// As [`Class::CODE`].
+    pub code: f32,
+    /// As [`Class::WEIGHT`].
+    pub weight: f32,
+    /// As [`Class::INTEGER`].
+    pub integer: bool,
+    pub tap: TapFn<S>,
+    /// Where it is worth its size.
+    pub plain: Option<PlainFn<S>>,
+}
+
+/// Makes [`Family`] values that live forever.
+pub(super) struct FamilyOf<S, C>(std::marker::PhantomData<(S, C)>);
+
+impl<S: Simd, C: Class> FamilyOf<S, C> {
+    pub const FAMILY: Family<S> = Family {
+        code: C::CODE,
+        weight: C::WEIGHT,
+        integer: C::INTEGER,
+        tap: tap::<S, C>,
+        plain: if S::FAST && C::PLAIN { Some(plain::<S, C>) } else { None },
+    };
+}
+
+#[inline(never)]
+fn tap<S: Simd, C: Class>(s: S, r: &Request<'_, S>, taps: &Taps<S>, second: bool, out: &mut [S::F; 4]) {
+    s.call(
+        #[inline(always)]
+        |s| {
+            let one = match &taps.second {
+                Some((t, _)) if second => t,
+                _ => &taps.first,
+            };
+            *out = tap_inline::<S, C>(s, r, one, taps.missing.as_ref());
+        },
+    );
+}
+
+#[inline(always)]
+fn tap_inline<S: Simd, C: Class>(s: S, r: &Request<'_, S>, tap: &Tap<S>, missing: Option<&[S::I; 4]>) -> [S::F; 4] {
+    let Texels { words, bytes, .. } = r.texels;
+    let zero = s.f32(0.0);
+    let decode = |t: C::Texel<S>| {
+        let mut out = [zero; 4];
+        for (c, out) in out.iter_mut().enumerate() {
+            if r.mask >> c & 1 != 0 {
+                *out = C::component(s, t, c);
+            }
+        }
+        out
+    };
+    if r.mode == Mode::Point {
+        let mut t = C::fetch::<S, 1>(s, r.view, words, bytes, [tap.index[0]]);
+        if let Some(border) = &r.border {
+            t[0] = C::select::<S>(tap.border[0], C::splat(s, r.view, border), t[0]);
+        }
+        return decode(t[0]);
+    }
+    let mut t: Four<C::Texel<S>> = C::fetch(s, r.view, words, bytes, tap.index);
+    if let Some(border) = &r.border {
+        let border = C::splat(s, r.view, border);
+        for (t, lanes) in t.iter_mut().zip(tap.border) {
+            *t = C::select::<S>(lanes, border, *t);
+        }
+    }
+    let (wx, wy) = (tap.wx, tap.wy);
+    let unit = s.f32(1.0 / 256.0);
+    let blend_filled = |t: Four<S::F>, missing: &[S::I; 4]| {
+        blend4(s, fill_corners(s, t, missing), wx.to_f32() * unit, wy.to_f32() * unit)
+    };
+    match r.mode {
+        Mode::Filter | Mode::Point => {
+            let mut out = C::bilinear(s, t, wx, wy, r.mask);
+            if let Some(missing) = missing {
+                let lanes = missing[0] | missing[1] | missing[2] | missing[3];
+                let texels = t.map(decode);
+                for (c, out) in out.iter_mut().enumerate() {
+                    let corner = blend_filled(texels.map(|t| t[c]), missing) * s.f32(C::WEIGHT);
+                    *out = lanes.select_f(corner, *out);
+                }
+            }
+            out
+        }
+        Mode::Compare(function) => {
+            let pass = t.map(|t| compare(s, function, r.reference, C::component(s, t, 0)));
+            let mut out = weigh(s, pass, wx, wy);
+            if let Some(missing) = missing {
+                let lanes = missing[0] | missing[1] | missing[2] | missing[3];
+                let one = s.f32(1.0).bits();
+                out = lanes.select_f(blend_filled(pass.map(|p| (p & one).as_f32()), missing), out);
+            }
+            [out; 4]
+        }
+        Mode::Reduce(reduction) => {
+            let mut texels = t.map(decode);
+            if let Some(missing) = missing {
+                for c in 0..4 {
+                    let filled = fill_corners(s, texels.map(|t| t[c]), missing);
+                    for (t, f) in texels.iter_mut().zip(filled) {
+                        t[c] = f;
+                    }
+                }
+            }
+            // The first texel always has weight, the others where their column's and row's isn't 0.
+            let (x, y) = (wx.gt(s.i32(0)), wy.gt(s.i32(0)));
+            let [mut out, right, below, across] = texels;
+            for (texel, lanes) in [(right, x), (below, y), (across, x & y)] {
+                out = extremum(reduction, out, texel, lanes);
+            }
+            out
+        }
+        Mode::Gather | Mode::GatherCompare(_) => {
+            let mut values = [zero; 4];
+            if let Mode::GatherCompare(function) = r.mode {
+                let one = s.f32(1.0).bits();
+                values = t.map(|t| (compare(s, function, r.reference, C::component(s, t, 0)) & one).as_f32());
+            } else {
+                for c in 0..4 {
+                    if r.mask >> c & 1 != 0 {
+                        values = t.map(|t| C::component(s, t, c));
+                    }
+                }
+            }
+            match missing {
+                Some(missing) => fill_corners(s, values, missing),
+                None => values,
+            }
+        }
+    }
+}
+
+/// The smaller or larger of each component, in `lanes`.
+#[inline(always)]
+pub(super) fn extremum<F, I>(reduction: Reduction, a: [F; 4], b: [F; 4], lanes: I) -> [F; 4]
+where
+    F: Floats<I = I>,
+    I: Ints<F = F>,
+{
+    let mut out = a;
+    for (c, out) in out.iter_mut().enumerate() {
+        let best = if reduction == Reduction::Maximum {
+            b[c].max(a[c])
+        } else {
+            b[c].min(a[c])
+        };
+        *out = lanes.select_f(best, a[c]);
+    }
+    out
+}
+
+/// The weighted part of the texels that pass, 0 to 1 (R-SAMP-64).
+#[inline(always)]
+fn weigh<S: Simd>(s: S, pass: [S::I; 4], wx: S::I, wy: S::I) -> S::F {
+    // 16-bit weights of the four texels; both factors are at most 256.
+    let (x, y) = (wx.shl::<8>(), wy.shl::<8>());
+    let both = wx.madd16(wy);
+    let weights = [s.i32(65536) - x - y + both, x - both, y - both, both];
+    let [a, b, c, d] = [0, 1, 2, 3].map(|i| pass[i] & weights[i]);
+    (a + b + c + d).to_f32() * s.f32(1.0 / 65536.0)
+}
+
+/// `reference FUNC texel` (R-OM-5's float rules: comparisons with NaN fail, but for NOT_EQUAL).
+#[inline(always)]
+fn compare<S: Simd>(s: S, function: CompareFunction, reference: S::F, texel: S::F) -> S::I {
+    match function {
+        CompareFunction::Never => s.i32(0),
+        CompareFunction::Less => reference.lt(texel),
+        CompareFunction::Equal => reference.eq(texel),
+        CompareFunction::LessEqual => reference.le(texel),
+        CompareFunction::Greater => texel.lt(reference),
+        CompareFunction::NotEqual => !reference.eq(texel),
+        CompareFunction::GreaterEqual => texel.le(reference),
+        CompareFunction::Always => s.i32(-1),
+    }
+}
+
+/// A blend of two levels or slices.
+#[inline(always)]
+pub(super) fn mix<S: Simd>(s: S, integer: bool, a: [S::F; 4], b: [S::F; 4], w: S::F, mask: u8) -> [S::F; 4] {
+    let mut out = a;
+    for (c, out) in out.iter_mut().enumerate() {
+        if mask >> c & 1 != 0 {
+            *out = if integer {
+                a[c] + (b[c] - a[c]) * w
+            } else {
+                blend(s, a[c], b[c], w)
+            };
+        }
+    }
+    out
+}
+
+/// The arguments of [`plain`].
+pub(super) struct Plain<'a, S: Simd> {
+    pub view: &'a Kernel,
+    pub texels: Texels<'a>,
+    pub sampler: &'a SamplerDescriptor,
+    pub selection: &'a Selection<S>,
+    pub uvw: [S::F; 3],
+    /// First texel of each lane's layer.
+    pub layer: S::I,
+    pub mask: u8,
+}
+
+impl<S: Simd> Plain<'_, S> {
+    /// Whether [`plain`] serves this sampler: clamped or repeated axes, sizes of powers of two where repeated, all
+    /// filters within levels linear.
+    pub fn serves(view: &Kernel, d: &SamplerDescriptor) -> bool {
+        let axis = |mode| match mode {
+            AddressMode::ClampToEdge => true,
+            AddressMode::Repeat => view.power_of_two,
+            _ => false,
+        };
+        axis(d.address[0])
+            && axis(d.address[1])
+            && [d.mag_filter, d.min_filter] == [FilterMode::Linear; 2]
+            && d.reduction == Reduction::WeightedAverage
+    }
+}
+
+/// The weighted sum over anisotropic taps and levels of a 2d texture: bilinear everywhere, no offset, no border.
+#[inline(never)]
+fn plain<S: Simd, C: Class>(s: S, p: &Plain<'_, S>, out: &mut [S::F; 4]) {
+    s.call(
+        #[inline(always)]
+        |s| *out = plain_inline::<S, C>(s, p),
+    );
+}
+
+#[inline(always)]
+fn plain_inline<S: Simd, C: Class>(s: S, p: &Plain<'_, S>) -> [S::F; 4] {
+    let lv = &p.selection.levels;
+    let lower = Level::of(s, p.view, lv.level);
+    let blended = lv.weight.gt(s.i32(0)).any();
+    let upper = if blended {
+        Level::of(s, p.view, lv.level + s.i32(1))
+    } else {
+        lower
+    };
+    let weight = lv.weight.to_f32() * s.f32(1.0 / 256.0);
+    let half = s.f32(0.5);
+    let mut sum = [s.f32(0.0); 4];
+    for i in 1..=p.selection.count {
+        let at = match &p.selection.footprint {
+            Some(f) => f.tap(s, p.uvw, i),
+            None => p.uvw,
+        };
+        let uv = [0, 1].map(|c| reduce_simply(s, p.sampler.address[c], at[c]));
+        let mut value = [s.f32(0.0); 4];
+        for k in 0..1 + usize::from(blended) {
+            let level = if k == 0 { &lower } else { &upper };
+            let texels = [0, 1].map(|c| {
+                let x = fixed(s, &uv[c], level.size[c], half);
+                let (t, w) = (x.sar::<8>(), x & s.i32(255));
+                let next = t + s.i32(1);
+                let last = level.last[c];
+                if p.sampler.address[c] == AddressMode::Repeat {
+                    ([t & last, next & last], w)
+                } else {
+                    let clamp = |t: S::I| t.max(s.i32(0)).min(last);
+                    ([clamp(t), clamp(next)], w)
+                }
+            });
+            let [([x0, x1], wx), ([y0, y1], wy)] = texels;
+            let base = level.base + p.layer;
+            let (c0, c1) = (level.column(s, x0), level.column(s, x1));
+            let (r0, r1) = (base + level.line(y0), base + level.line(y1));
+            let t = C::fetch(
+                s,
+                p.view,
+                p.texels.words,
+                p.texels.bytes,
+                [r0 + c0, r0 + c1, r1 + c0, r1 + c1],
+            );
+            let v = C::bilinear(s, t, wx, wy, p.mask);
+            value = if k == 0 {
+                v
+            } else {
+                mix(s, C::INTEGER, value, v, weight, p.mask)
+            };
+        }
+        sum = if i == 1 {
+            value
+        } else {
+            let taps = p.selection.footprint.as_ref().map_or(s.i32(1), |f| f.taps);
+            add(s, sum, value, !s.i32(i).gt(taps))
+        };
+    }
+    sum
+}
+
+#[inline(always)]
+fn reduce_simply<S: Simd>(s: S, mode: AddressMode, u: S::F) -> super::coords::Reduced<S> {
+    let simple = if mode == AddressMode::Repeat {
+        AddressMode::Repeat
+    } else {
+        AddressMode::ClampToEdge
+    };
+    reduce(s, simple, u)
+}
+
+/// A further anisotropic tap, in the lanes that have it.
+#[inline(always)]
+pub(super) fn add<S: Simd>(_: S, sum: [S::F; 4], tap: [S::F; 4], lanes: S::I) -> [S::F; 4] {
+    [0, 1, 2, 3].map(|c| lanes.select_f(sum[c] + tap[c], sum[c]))
+}
