@@ -1,22 +1,38 @@
 //! Passes over the IR, one idea each, and the order in which they run.
 //!
 //! ```text
-//! inline ─► flow ─► rates ─► locals ─► liveness ─► cse ─► dce ─► expand ─► cse ─► dce
+//! inline ─► flow, arrays, locals, fold, cse ─► ifconvert, locals, fold, cse ─► [bounds, unroll, again]
+//!        ─► contract ─► canon ─► expand, fold, cse ─► hoist ─► cse, dce, compact
 //! ```
+//!
+//! `locals` stands for rates, forwarding, dead code and liveness. Contraction comes before `expand`, for expansions are
+//! exact to the rounding; `canon` before it, too, for they handle bits themselves.
 //!
 //! A pass takes valid IR and leaves valid IR; debug builds check that between passes. No pass changes what a lane
 //! computes, nor what a quad_read sees (laws L1, L2). All are linear in the size of the function, or nearly so.
 
+mod algebra;
+mod arrays;
+mod bounds;
+mod canon;
+mod compact;
+mod contract;
 mod cse;
 mod dce;
+mod divide;
 mod edit;
 pub mod expand;
 mod flow;
+mod fold;
+mod hoist;
+mod ifconvert;
 mod inline;
 mod liveness;
 mod locals;
 mod mask;
+mod nan;
 mod rates;
+mod unroll;
 
 pub use inline::INSTRUCTION_BUDGET;
 pub use rates::{Rate, Rates};
@@ -83,6 +99,9 @@ pub fn inline_all(shader: &mut Shader) -> Result<(), PassError> {
     Ok(())
 }
 
+/// Rounds of unrolling: each folds what the one before unrolled, so nests unroll from the inside.
+const UNROLL_ROUNDS: usize = 4;
+
 /// Optimises a pipeline program, and expands every operation that executors don't have. The backward slice of the
 /// `invariant` locals' values is not contracted (law N2).
 pub fn optimize_program(
@@ -91,21 +110,52 @@ pub fn optimize_program(
     invariant: &[Handle<Local>],
     _sources: &mut Sources,
 ) -> Result<Function, PassError> {
-    let _ = invariant;
-    let mut pipeline = Pipeline {
+    optimize_with_stats(function, resources, invariant).map(|(function, _)| function)
+}
+
+/// As [`optimize_program`], with the time and size after each pass.
+pub fn optimize_with_stats(
+    function: Function,
+    resources: &Arena<Resource>,
+    invariant: &[Handle<Local>],
+) -> Result<(Function, PassStats), PassError> {
+    let mut p = Pipeline {
         function,
         resources,
         stats: PassStats::default(),
     };
-    pipeline.check("assembly")?;
-    pipeline.run("flow", |f, _| flow::run(f))?;
-    pipeline.locals(&[])?;
-    pipeline.run("cse", cse::run)?;
-    pipeline.run("dce", dce::run)?;
-    pipeline.run("expand", |f, _| expand::expand(f))?;
-    pipeline.run("cse", cse::run)?;
-    pipeline.run("dce", dce::run)?;
-    Ok(pipeline.function)
+    p.check("assembly")?;
+    // Protected locals count as outputs until contraction has seen what is written to them.
+    p.simplify(invariant)?;
+    p.if_convert(invariant)?;
+    for _ in 0..UNROLL_ROUNDS {
+        if !unroll::has_loop(&p.function.body) {
+            break;
+        }
+        let mut unrolled = false;
+        p.run("bounds", |f, _| bounds::run(f))?;
+        p.run("unroll", |f, _| unrolled = unroll::run(f))?;
+        if !unrolled {
+            break;
+        }
+        p.simplify(invariant)?;
+        p.if_convert(invariant)?;
+    }
+    p.run("contract", |f, _| contract::run(f, invariant))?;
+    if !invariant.is_empty() {
+        p.locals(&[])?;
+    }
+    p.run("canon", |f, _| canon::run(f))?;
+    p.run("expand", |f, _| expand::expand(f))?;
+    p.run("fold", |f, _| fold::run(f))?;
+    p.run("cse", cse::run)?;
+    p.run("dce", dce::run)?;
+    let rates = Rates::compute(&p.function, resources);
+    p.run("hoist", |f, resources| hoist::run(f, resources, &rates))?;
+    p.run("cse", cse::run)?;
+    p.run("dce", dce::run)?;
+    p.run("compact", |f, _| compact::run(f, &mut []))?;
+    Ok((p.function, p.stats))
 }
 
 struct Pipeline<'a> {
@@ -141,6 +191,27 @@ impl Pipeline<'_> {
         })
     }
 
+    /// Control flow, locals and values made simple.
+    fn simplify(&mut self, live_out: &[Handle<Local>]) -> Result<(), PassError> {
+        self.run("flow", |f, _| flow::run(f))?;
+        self.run("arrays", |f, _| arrays::run(f))?;
+        self.locals(live_out)?;
+        self.run("fold", |f, _| fold::run(f))?;
+        self.run("flow", |f, _| flow::run(f))?;
+        self.run("cse", cse::run)
+    }
+
+    /// Small branches made selects, and what that opens up.
+    fn if_convert(&mut self, live_out: &[Handle<Local>]) -> Result<(), PassError> {
+        self.run("dce", dce::run)?;
+        let rates = Rates::compute(&self.function, self.resources);
+        self.run("ifconvert", |f, resources| ifconvert::run(f, resources, &rates))?;
+        self.locals(live_out)?;
+        self.run("fold", |f, _| fold::run(f))?;
+        self.run("cse", cse::run)?;
+        self.run("dce", dce::run)
+    }
+
     fn locals(&mut self, live_out: &[Handle<Local>]) -> Result<(), PassError> {
         self.run("dce", dce::run)?;
         let mut rates = None;
@@ -169,6 +240,28 @@ pub fn run_pass(
             locals::run(function, &rates);
             dce::run(function, resources);
             liveness::run(function, &rates, live_out);
+        }
+        "ifconvert" => {
+            let rates = Rates::compute(function, resources);
+            ifconvert::run(function, resources, &rates);
+        }
+        "fold" => {
+            fold::run(function);
+            dce::run(function, resources);
+        }
+        "arrays" => arrays::run(function),
+        "bounds" => bounds::run(function),
+        "unroll" => {
+            unroll::run(function);
+        }
+        "hoist" => {
+            let rates = Rates::compute(function, resources);
+            hoist::run(function, resources, &rates);
+        }
+        "contract" => contract::run(function, live_out),
+        "canon" => {
+            canon::run(function);
+            dce::run(function, resources);
         }
         "expand" => expand::expand(function),
         _ => return None,
