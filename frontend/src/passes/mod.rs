@@ -110,15 +110,39 @@ pub fn optimize_program(
     invariant: &[Handle<Local>],
     _sources: &mut Sources,
 ) -> Result<Function, PassError> {
-    optimize_with_stats(function, resources, invariant).map(|(function, _)| function)
+    let options = Options {
+        invariant,
+        ..Options::default()
+    };
+    optimize(function, resources, &options).map(|(function, _)| function)
 }
 
-/// As [`optimize_program`], with the time and size after each pass.
-pub fn optimize_with_stats(
+/// What [`optimize`] may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Whether sums take products in (law N2); off for Direct3D's languages, and where results must equal those of the
+    /// plain program to the bit.
+    pub contract: bool,
+    /// Locals the backward slice of whose values is never contracted.
+    pub invariant: &'a [Handle<Local>],
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Options {
+            contract: true,
+            invariant: &[],
+        }
+    }
+}
+
+/// As [`optimize_program`], with options; also gives the time and size after each pass.
+pub fn optimize(
     function: Function,
     resources: &Arena<Resource>,
-    invariant: &[Handle<Local>],
+    options: &Options,
 ) -> Result<(Function, PassStats), PassError> {
+    let invariant = if options.contract { options.invariant } else { &[] };
     let mut p = Pipeline {
         function,
         resources,
@@ -141,7 +165,9 @@ pub fn optimize_with_stats(
         p.simplify(invariant)?;
         p.if_convert(invariant)?;
     }
-    p.run("contract", |f, _| contract::run(f, invariant))?;
+    if options.contract {
+        p.run("contract", |f, _| contract::run(f, invariant))?;
+    }
     if !invariant.is_empty() {
         p.locals(&[])?;
     }
