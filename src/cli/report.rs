@@ -67,15 +67,23 @@ fn chain(head: &str, error: &(dyn Error + 'static)) -> String {
             let _ = writeln!(out, "  because: {text}");
         }
         told = text;
-        if let Some(shader) = cause.downcast_ref::<ShaderError>() {
+        if let Some(shader) = shader_error(cause) {
             shader_diagnostics(&mut out, shader);
         }
         next = cause.source();
     }
-    if let Some(shader) = error.downcast_ref::<ShaderError>() {
+    if let Some(shader) = shader_error(error) {
         shader_diagnostics(&mut out, shader);
     }
     out
+}
+
+/// The shader error that this is, wrapped or not.
+fn shader_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ShaderError> {
+    match error.downcast_ref::<quadrille::Error>() {
+        Some(quadrille::Error::Shader(shader)) => Some(shader),
+        _ => error.downcast_ref::<ShaderError>(),
+    }
 }
 
 /// The source lines of a shader error, with carets: what its rendering has after the headline.

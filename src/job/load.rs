@@ -150,21 +150,25 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<Job, JobError> {
             reason: reason.to_owned(),
         }
     };
-    let header: Header = serde_json::from_slice(bytes).map_err(|e| wrong(&e, String::new()))?;
-    if header.format != FORMAT {
-        return Err(JobError::Invalid {
+    let read = || {
+        let mut reader = serde_json::Deserializer::from_slice(bytes);
+        let job = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
+            let at = e.path().to_string();
+            wrong(e.inner(), at)
+        })?;
+        reader.end().map_err(|e| wrong(&e, String::new()))?;
+        Ok(job)
+    };
+    match serde_json::from_slice(bytes) {
+        Ok(Header { format: FORMAT }) => read(),
+        Ok(Header { format }) => Err(JobError::Invalid {
             job: path.to_owned(),
             at: "format".into(),
-            reason: format!("version {} is not known; this reader knows {FORMAT}", header.format),
-        });
+            reason: format!("version {format} is not known; this reader knows {FORMAT}"),
+        }),
+        // No JSON at all, or no version. The whole reader knows the place better.
+        Err(e) => read().and(Err(wrong(&e, String::new()))),
     }
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    let job = serde_path_to_error::deserialize(&mut reader).map_err(|e| {
-        let at = e.path().to_string();
-        wrong(e.inner(), at)
-    })?;
-    reader.end().map_err(|e| wrong(&e, String::new()))?;
-    Ok(job)
 }
 
 struct Files<'a> {

@@ -8,9 +8,12 @@ use crate::geometry::{BiasFormat, ClipPlanes, DepthBias, Rect, ViewTransform, sa
 use crate::layout::draw as words;
 use crate::pipeline::{DepthStencilState, RenderPipeline};
 use crate::pool::{Pool, Worker, WorkerPanic};
+use crate::sampler::{ReadGuard, SampledView};
+use crate::texture::TextureError;
 use crate::tile::{OutOfBudget, TileJob, TileStats, TileWorker};
 use crate::vertex::Primitives;
 use quadrille_jit::abi::Binding;
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -138,6 +141,10 @@ pub fn execute(
     options: &PassOptions<'_>,
 ) -> Result<PassStats, PassError> {
     let label = || pass.label.to_string();
+    let _reading = read_guards(pass).map_err(|e| PassError::Attachments {
+        label: label(),
+        reason: e.to_string(),
+    })?;
     let attachments = Attachments::new(pass).map_err(|e| PassError::Attachments {
         label: label(),
         reason: e.to_string(),
@@ -158,6 +165,28 @@ pub fn execute(
         return Err(PassError::Cancelled { label: label() });
     }
     Ok(stats)
+}
+
+/// Holds every texture that the draws sample for reading, each once, and brings linear copies up to date (law S3).
+fn read_guards(pass: &Pass<'_>) -> Result<Vec<ReadGuard>, TextureError> {
+    let mut held: BTreeSet<*const SampledView> = BTreeSet::new();
+    let mut guards = Vec::new();
+    let mut previous: *const [BoundResource<'_>] = &[];
+    for draw in &pass.draws {
+        // Draws in a row mostly share their table.
+        if std::ptr::eq(draw.resources, previous) {
+            continue;
+        }
+        previous = draw.resources;
+        for resource in draw.resources {
+            if let BoundResource::Texture(view) = resource
+                && held.insert(Arc::as_ptr(view))
+            {
+                guards.push(view.begin_read()?);
+            }
+        }
+    }
+    Ok(guards)
 }
 
 /// A chunk, or a vertex program's status and the state's number.
