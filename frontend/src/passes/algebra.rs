@@ -117,7 +117,8 @@ fn quad_of_constant(m: &mut Maker, quad: QuadOp, a: Value) -> Outcome {
     }
     match quad {
         QuadOp::SwapX | QuadOp::SwapY | QuadOp::SwapDiagonal | QuadOp::Broadcast(_) => Is(a),
-        _ => alu(Alu::FSub, smallvec![a, a]),
+        _ if m.f.kind(a).is_float() => alu(Alu::FSub, smallvec![a, a]),
+        _ => alu(Alu::ISub, smallvec![a, a]),
     }
 }
 

@@ -122,7 +122,7 @@ pub(super) fn check(f: &Function, env: &Environment, op: &Op, args: &[Kind], res
                 QuadOp::Broadcast(lane) if lane < 4 => true,
                 QuadOp::Broadcast(_) => return Err(Violation::Detail("a quad has lanes 0 to 3")),
             };
-            a.next(|k| any || k.is_float())?;
+            a.next(|k| any || k != Kind::Bool)?;
             r.next(|k| args.first() == Some(&k))?;
         }
         Op::LocalGet(handle) => r.is(local(f, handle)?.kind)?,
