@@ -57,4 +57,7 @@ on_every_executor! {
     fragment::empty_quads_do_nothing,
     fragment::preambles_fill_the_table,
     fragment::cancel_ends_the_call,
+    refusals::other_kinds_are_named,
+    refusals::barriers_are_named,
+    refusals::what_passes_remove_is_an_error,
 }

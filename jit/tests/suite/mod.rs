@@ -5,6 +5,7 @@ pub mod control;
 pub mod fragment;
 pub mod memory;
 pub mod quad;
+pub mod refusals;
 pub mod textures;
 
 use quadrille_frontend::ir::{
