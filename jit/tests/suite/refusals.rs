@@ -97,9 +97,6 @@ pub fn what_passes_remove_is_an_error(executor: &dyn Executor) {
         let x = b.f32(1.0);
         b.alu(Alu::FSin, &[x]);
     });
-    assert!(
-        matches!(error, CompileError::Internal(_)),
-        "{}: {error}",
-        executor.name()
-    );
+    let message = error.to_string();
+    assert!(message.contains("fsin"), "{}: {message:?}", executor.name());
 }
