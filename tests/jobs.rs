@@ -122,6 +122,7 @@ fn as_golden(name: &str, image: &OutputImage, rgba: &[u8]) -> Result<(), String>
         quadrille::files::png::write(path, image.width, image.height, pixels).map_err(|e| e.to_string())
     };
     if std::env::var_os("QUADRILLE_BLESS").is_some() {
+        std::fs::create_dir_all(golden.parent().expect("it has a folder")).map_err(|e| e.to_string())?;
         return write(&golden, rgba);
     }
     let expected = quadrille::files::png::read(&golden, 4096).map_err(|e| e.to_string())?;

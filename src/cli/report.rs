@@ -80,9 +80,10 @@ fn chain(head: &str, error: &(dyn Error + 'static)) -> String {
 
 /// The shader error that this is, wrapped or not.
 fn shader_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ShaderError> {
-    match error.downcast_ref::<quadrille::Error>() {
+    let boxed = error.downcast_ref::<Box<quadrille::Error>>().map(Box::as_ref);
+    match boxed.or_else(|| error.downcast_ref()) {
         Some(quadrille::Error::Shader(shader)) => Some(shader),
-        _ => error.downcast_ref::<ShaderError>(),
+        _ => error.downcast_ref(),
     }
 }
 
