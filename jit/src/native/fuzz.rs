@@ -1118,7 +1118,16 @@ fn random_programs_agree_with_the_interpreter() {
 /// Laws L1, L2 and I4: passes change nothing that a program leaves behind. Contraction does, and is left out.
 #[test]
 fn optimised_random_programs_do_the_same() {
-    let jit = Jit::new(JitOptions::default()).expect("a supported CPU");
+    let jit = |lanes| {
+        let features = Features::Host;
+        Jit::new(JitOptions { lanes, features }).expect("a supported CPU")
+    };
+    let (four, wide) = (jit(Lanes::Four), jit(Lanes::Auto));
+    let executors = [
+        ("interpreter", &Interpreter as &dyn Executor),
+        ("4 lanes", &four),
+        ("8 lanes", &wide),
+    ];
     let count = env("QUADRILLE_FUZZ").unwrap_or(150);
     let first = env("QUADRILLE_FUZZ_SEED").unwrap_or(1);
     for seed in first..first + count {
@@ -1141,13 +1150,12 @@ fn optimised_random_programs_do_the_same() {
             run(program, &*compiled, seed, 1 << 20)
         };
         let expected = execute(&Interpreter, &program);
-        for executor in [&Interpreter as &dyn Executor, &jit] {
+        for (name, executor) in executors {
             let got = execute(executor, &optimised);
             if got != expected {
                 let (before, after) = (&program.function, &optimised.function);
                 panic!(
-                    "seed {seed}, {}: optimised differs\n{}\n{}",
-                    executor.name(),
+                    "seed {seed}, {name}: optimised differs\n{}\n{}",
                     text::print_function(before),
                     text::print_function(after)
                 );
