@@ -1,7 +1,7 @@
 //! The passes on whole WGSL shaders: valid afterwards, and as simple as the shader allows.
 //!
 //! `QUADRILLE_STATS=1 cargo test --release -p quadrille-frontend --test optimize -- --nocapture` prints time and size
-//! after each pass.
+//! after each pass; `QUADRILLE_DUMP=pbr.wgsl:fs_ldr` the optimised entry point.
 
 use quadrille_frontend::ir::splice::{SpliceHost, splice};
 use quadrille_frontend::ir::text::{parse_function, print_function};
@@ -89,6 +89,9 @@ fn shaders_come_out_valid_and_simple() {
             for (pass, time, size) in &again.1.passes {
                 println!("    {pass:10} {time:?} {size}");
             }
+        }
+        if std::env::var("QUADRILLE_DUMP").is_ok_and(|d| d == name) {
+            println!("{}", print_function(&function));
         }
         // Law L7: straight code has no locals.
         if !has_control(&function) {

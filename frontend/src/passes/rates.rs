@@ -6,7 +6,7 @@
 //! for a uniform value everywhere.
 //!
 //! A local is uniform if every write gives it a uniform value under the mask with which its *home* was entered (the
-//! innermost region that holds all its accesses, and starts by writing it), or, inside the loop that holds all its
+//! innermost region that holds all its accesses, and starts by writing it unless it runs only once), or, inside the loop that holds all its
 //! reads, under the mask of the iteration: lanes that left the loop don't look any more. Optimistic assumptions are
 //! withdrawn until none breaks; few rounds are enough in practice, and after [`MAX_ROUNDS`] all are withdrawn.
 
@@ -159,6 +159,8 @@ struct Region {
     depth: u32,
     /// Whether it is a loop's body or continuing block.
     in_loop: bool,
+    /// Whether any loop is around it.
+    repeats: bool,
     /// The loop's label then.
     label: Option<Label>,
 }
@@ -166,10 +168,9 @@ struct Region {
 /// Where a local is accessed.
 #[derive(Clone, Copy, Default)]
 struct Home {
-    /// Depth of the innermost region with all accesses.
+    /// Depth of the innermost region with all accesses whose first is a write right in that region, or else that is
+    /// in no loop, so that the local holds its initial value at the start.
     depth: u32,
-    /// Whether its first access is a write right in that region (or the region is the root).
-    begins_with_write: bool,
     /// The innermost loop that holds all reads, and the depth of its body.
     reads_in: Option<(Label, u32)>,
     written: bool,
@@ -178,9 +179,6 @@ struct Home {
 impl Home {
     /// Whether a write where `masks` stands reaches all lanes that may look at the local.
     fn fits(&self, masks: &Masks) -> bool {
-        if !self.begins_with_write {
-            return false;
-        }
         let iteration = match self.reads_in {
             // The loop begins anew with what its parent region wrote, so lanes that left it never look again.
             Some((label, depth)) => depth == self.depth + 1 && masks.floor() <= depth && masks.in_loop(label),
@@ -217,6 +215,7 @@ impl Homes {
                 parent: 0,
                 depth: 0,
                 in_loop: false,
+                repeats: false,
                 label: None,
             }],
             current: 0,
@@ -230,9 +229,13 @@ impl Homes {
         let home = |i: usize| {
             let Some(all) = c.all[i] else { return Home::default() };
             let first_writes_there = c.first[i] == Some((all, true));
+            // What isn't begun by a write begins with the initial value where no loop repeats it.
+            let mut home = all;
+            while !first_writes_there && c.regions[home as usize].repeats {
+                home = c.regions[home as usize].parent;
+            }
             Home {
-                depth: c.regions[all as usize].depth,
-                begins_with_write: all == 0 || first_writes_there,
+                depth: c.regions[home as usize].depth,
                 reads_in: c.reads[i].and_then(|r| c.innermost_loop(r)),
                 written: c.written[i],
             }
@@ -306,6 +309,7 @@ impl Collect<'_> {
             parent,
             depth: self.regions[parent as usize].depth + 1,
             in_loop: in_loop.is_some(),
+            repeats: in_loop.is_some() || self.regions[parent as usize].repeats,
             label: in_loop,
         });
         self.current = self.regions.len() as u32 - 1;
