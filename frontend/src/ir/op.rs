@@ -103,7 +103,7 @@ pub enum Op {
     ArrayReset(Handle<LocalArray>),
     /// A stage input.
     Input(Handle<Input>),
-    /// A 32-bit scalar from a buffer (operands: [element], byte offset u32).
+    /// A 32-bit scalar from a buffer (operands: `[element]`, byte offset u32).
     BufferLoad {
         /// The buffer.
         buffer: ResourceRef,
@@ -112,14 +112,14 @@ pub enum Op {
         /// Bounds and alignment.
         access: Access,
     },
-    /// Stores a 32-bit scalar (operands: [element], byte offset, value) in active lanes that aren't helpers.
+    /// Stores a 32-bit scalar (operands: `[element]`, byte offset, value) in active lanes that aren't helpers.
     BufferStore {
         /// The buffer.
         buffer: ResourceRef,
         /// Bounds and alignment.
         access: Access,
     },
-    /// Atomic on a 32-bit word (operands: [element], byte offset, value or compare and value); gives the old
+    /// Atomic on a 32-bit word (operands: `[element]`, byte offset, value or compare and value); gives the old
     /// value, 0 for helpers (R-PS-50).
     BufferAtomic {
         /// The buffer.
@@ -129,9 +129,9 @@ pub enum Op {
         /// Bounds and alignment.
         access: Access,
     },
-    /// Accessible bytes of a buffer, u32 (operands: [element]).
+    /// Accessible bytes of a buffer, u32 (operands: `[element]`).
     BufferSize(ResourceRef),
-    /// Samples a texture (operands: [texture element], [sampler element], then as in [`SampleOp`]).
+    /// Samples a texture (operands: `[texture element]`, `[sampler element]`, then as in [`SampleOp`]).
     Sample {
         /// The texture.
         texture: ResourceRef,
@@ -140,7 +140,7 @@ pub enum Op {
         /// What and how.
         op: SampleOp,
     },
-    /// Loads a texel (operands: [element], then as in [`TexelOp`]); 4 results of the kind.
+    /// Loads a texel (operands: `[element]`, then as in [`TexelOp`]); 4 results of the kind.
     TexelLoad {
         /// The texture.
         texture: ResourceRef,
@@ -149,14 +149,14 @@ pub enum Op {
         /// F32, I32 or U32.
         kind: Kind,
     },
-    /// Stores a texel (operands: [element], coordinates, [layer], 4 components).
+    /// Stores a texel (operands: `[element]`, coordinates, `[layer]`, 4 components).
     TexelStore {
         /// The storage texture.
         texture: ResourceRef,
         /// What and how.
         op: TexelOp,
     },
-    /// Asks a texture's sizes, u32 (operands: [element], level if the query takes one).
+    /// Asks a texture's sizes, u32 (operands: `[element]`, level if the query takes one).
     TextureQuery {
         /// The texture.
         texture: ResourceRef,

@@ -2,7 +2,7 @@
 //!
 //! [`validate`] judges a whole shader, [`validate_function`] one function in an [`Environment`]. Values are defined
 //! once and used only where they are visible; labels are unique and exits go to enclosing constructs; a continuing
-//! block has no exit; operands, results and resources fit their operations ([`ops`]); derivatives stand in fragment
+//! block has no exit; operands, results and resources fit their operations (`ops`); derivatives stand in fragment
 //! shaders only. An error is always a bug of whoever made the IR, never the user's. Laws I1-I6.
 
 mod ops;
