@@ -11,7 +11,7 @@ use criterion::{Criterion, Throughput, criterion_group};
 use programs::{CELLS, Case, cases};
 use quadrille_jit::abi::{Binding, Cell, Context};
 use quadrille_jit::interp::Interpreter;
-use quadrille_jit::{Compiled, Executor, Features, Jit, JitOptions, Lanes};
+use quadrille_jit::{Compiled, Executor, Jit, JitOptions, Lanes};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -65,7 +65,7 @@ fn executors() -> Executors {
     let jit = |lanes| -> Box<dyn Executor> {
         match Jit::new(JitOptions {
             lanes,
-            features: Features::Host,
+            ..JitOptions::default()
         }) {
             Ok(jit) => Box::new(jit),
             Err(error) => panic!("{error}"),

@@ -8,5 +8,5 @@ pub mod interp;
 pub mod native;
 pub mod program;
 
-pub use native::{Features, Jit, JitCounters, JitOptions, Lanes};
+pub use native::{Features, Interleave, Jit, JitCounters, JitOptions, Lanes};
 pub use program::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};

@@ -81,6 +81,8 @@ pub struct CompileStats {
     pub code_bytes: usize,
     /// Lanes a step of the code.
     pub lanes: u32,
+    /// Pairs in flight at once (law L4): 1 or 2.
+    pub pairs: u32,
 }
 
 /// Compiles programs. `Send + Sync`: any thread may compile.

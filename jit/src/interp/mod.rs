@@ -36,6 +36,7 @@ impl Executor for Interpreter {
             instructions: code.insts.len(),
             code_bytes: 0,
             lanes: 4,
+            pairs: 1,
         };
         Ok(Arc::new(Interpreted {
             kind: program.kind,

@@ -11,6 +11,7 @@
 
 mod emit;
 mod flow;
+mod interleave;
 mod isa;
 mod memory;
 mod perf;
@@ -56,6 +57,20 @@ pub struct JitOptions {
     pub lanes: Lanes,
     /// Instruction sets to use.
     pub features: Features,
+    /// Whether fragment programs take two pairs at a time.
+    pub interleave: Interleave,
+}
+
+/// Two pairs in flight (law L4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Interleave {
+    /// Where a program's loops wait for their own results.
+    #[default]
+    Auto,
+    /// Never.
+    Never,
+    /// Wherever it can be done.
+    Always,
 }
 
 /// What the back end did so far.
@@ -74,6 +89,7 @@ type DeclineReport = dyn Fn(&str, &widen::Declined) + Send + Sync;
 pub struct Jit {
     target: Arc<Target>,
     wide: bool,
+    interleave: Interleave,
     programs: AtomicU64,
     declined: AtomicU64,
     names: AtomicU32,
@@ -90,6 +106,7 @@ impl Jit {
         Ok(Jit {
             wide: options.lanes != Lanes::Four && target.avx2,
             target,
+            interleave: options.interleave,
             programs: AtomicU64::new(0),
             declined: AtomicU64::new(0),
             names: AtomicU32::new(0),
@@ -116,7 +133,7 @@ impl Jit {
     /// # Errors
     /// As [`Executor::compile`].
     pub fn clif(&self, program: &Program, lanes: u32) -> Result<String, CompileError> {
-        Ok(emit::emit(program, &self.target, lanes, 0)?
+        Ok(emit::emit(program, &self.target, lanes, 1, 0)?
             .function
             .display()
             .to_string())
@@ -135,7 +152,13 @@ impl Jit {
         let name = self.names.fetch_add(1, Ordering::Relaxed);
         // A preamble has nothing to be wide about.
         if self.wide && program.kind != ProgramKind::Preamble {
-            let built = self.generate(program, 8, name)?;
+            let double = match self.interleave {
+                Interleave::Auto => interleave::pays(program),
+                Interleave::Never => false,
+                Interleave::Always => true,
+            };
+            let pairs = if double { 2 } else { 1 };
+            let built = self.generate(program, 8, pairs, name)?;
             match widen::widen(&built.code) {
                 Ok(widened) => {
                     return Ok(Built {
@@ -151,17 +174,25 @@ impl Jit {
                 }
             }
         }
-        self.generate(program, 4, name)
+        self.generate(program, 4, 1, name)
     }
 
-    fn generate(&self, program: &Program, lanes: u32, name: u32) -> Result<Built, CompileError> {
-        let emitted = emit::emit(program, &self.target, lanes, name)?;
+    fn generate(&self, program: &Program, lanes: u32, pairs: u32, name: u32) -> Result<Built, CompileError> {
+        let mut emitted = emit::emit(program, &self.target, lanes, pairs, name)?;
+        let mut pairs = 1;
+        if let Some(region) = &emitted.region {
+            match interleave::interleave(&mut emitted.function, region) {
+                Ok(()) => pairs = 2,
+                Err(interleave::Declined(_)) => emitted = emit::emit(program, &self.target, lanes, 1, name)?,
+            }
+        }
         let insts = emitted.function.dfg.num_insts();
         if insts > MAX_INSTS {
             return Err(CompileError::TooLarge {
                 what: format!("{insts} instructions of machine-level code, the limit is {MAX_INSTS}"),
             });
         }
+        let clif = perf::dump_directory().map(|_| emitted.function.display().to_string());
         let isa = self.target.isa(insts <= OPTIMISED_INSTS);
         let mut codegen = Codegen::for_function(emitted.function);
         let compiled = codegen
@@ -184,7 +215,10 @@ impl Jit {
         }
         Ok(Built {
             code: compiled.buffer.data().to_vec(),
+            clif,
+            number: name,
             lanes,
+            pairs,
             scratch_cells: emitted.scratch_cells,
             loops: emitted.loops,
             tables: emitted.tables,
@@ -196,7 +230,11 @@ impl Jit {
 /// Machine code with what belongs to it.
 struct Built {
     code: Vec<u8>,
+    /// For dumps only.
+    clif: Option<String>,
+    number: u32,
     lanes: u32,
+    pairs: u32,
     scratch_cells: usize,
     loops: Vec<Option<SpanId>>,
     tables: Vec<Box<[u32]>>,
@@ -221,6 +259,10 @@ impl Executor for Jit {
     fn compile(&self, program: &Program) -> Result<Arc<dyn Compiled>, CompileError> {
         let start = Instant::now();
         let built = self.build(program)?;
+        if let (Some(directory), Some(clif)) = (perf::dump_directory(), &built.clif) {
+            let ir = quadrille_frontend::ir::text::print_function(&program.function);
+            perf::dump(directory, built.number, &program.name, &ir, clif, &built.code);
+        }
         let memory = CodeMemory::new(&built.code)?;
         perf::record(memory.address(), memory.len(), &format!("quadrille:{}", program.name));
         self.programs.fetch_add(1, Ordering::Relaxed);
@@ -230,6 +272,7 @@ impl Executor for Jit {
                 instructions: built.instructions,
                 code_bytes: memory.len(),
                 lanes: built.lanes,
+                pairs: built.pairs,
             },
             memory,
             scratch_cells: built.scratch_cells,

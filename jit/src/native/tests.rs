@@ -30,9 +30,13 @@ fn vertex_program(cells_in: u32, cells_out: u32, body: &str) -> Program {
 }
 
 fn compile(program: &Program, lanes: Lanes, features: Features) -> Arc<dyn Compiled> {
-    let jit = Jit::new(JitOptions { lanes, features })
-        .expect("a supported CPU")
-        .on_decline(|name, why| panic!("{name} declined: {why}"));
+    let jit = Jit::new(JitOptions {
+        lanes,
+        features,
+        ..JitOptions::default()
+    })
+    .expect("a supported CPU")
+    .on_decline(|name, why| panic!("{name} declined: {why}"));
     match jit.compile(program) {
         Ok(compiled) => compiled,
         Err(error) => panic!("{error}\n{}", jit.clif(program, 4).unwrap_or_default()),

@@ -2,6 +2,7 @@
 
 use super::{Budget, CELL, CONSTANT, Emitter, Env, Exec, LocalHome, MEMORY, Next, Val};
 use crate::abi::{Context, Pair, Run, WidePair};
+use crate::native::interleave::Region;
 use crate::native::rates::Rate;
 use crate::program::{CompileError, ProgramKind};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -144,6 +145,7 @@ impl Emitter<'_, '_> {
         } else {
             size_of::<Pair>()
         };
+        let pair_size = pair_size as i64;
         self.counted(runs, count, size_of::<Run>() as i64, |e, run| {
             e.poll();
             let prim = e.b.ins().load(types::I64, CONSTANT, run, offset_of!(Run, prim) as i32);
@@ -154,19 +156,50 @@ impl Emitter<'_, '_> {
                 ..env
             });
             e.hoist(Rate::Primitive)?;
-            e.counted(pairs, count, pair_size as i64, |e, pair| {
+            let env = Env {
+                prim: Some(prim),
+                ..env
+            };
+            let single = |e: &mut Self, pair: cl::Value| {
                 let index =
                     e.b.ins()
                         .uload16(types::I64, CONSTANT, pair, offset_of!(Pair, index) as i32);
                 let bytes = e.b.ins().imul_imm_u(index, i64::from(CELL));
                 let out = e.b.ins().iadd(tile, bytes);
                 e.steps(Env {
-                    prim: Some(prim),
                     pair: Some(pair),
                     out: Some(out),
                     ..env
                 })
-            })
+            };
+            if e.pairs == 1 {
+                return e.counted(pairs, count, pair_size, single);
+            }
+            let couples = e.b.ins().ushr_imm_u(count, 1);
+            let one = e.b.ins().iconst(types::I32, 1);
+            let odd = e.b.ins().band(count, one);
+            // The body is emitted twice; what was hoisted stays.
+            let done = e.done.clone();
+            let first = e.b.func.dfg.num_blocks() as u32;
+            let mut copy = None;
+            e.counted(pairs, couples, 2 * pair_size, |e, pair| {
+                let pair = e.b.ins().iadd_imm_u(pair, 0);
+                copy = Some(pair);
+                single(e, pair)
+            })?;
+            let end = e.b.func.dfg.num_blocks() as u32;
+            e.region = copy.map(|pair| Region {
+                first,
+                end,
+                pair,
+                stride: pair_size,
+                counts: std::mem::take(&mut e.counts),
+            });
+            e.done = done;
+            let couples = e.b.ins().uextend(types::I64, couples);
+            let skipped = e.b.ins().imul_imm_u(couples, 2 * pair_size);
+            let last = e.b.ins().iadd(pairs, skipped);
+            e.counted(last, odd, pair_size, single)
         })
     }
 
@@ -523,6 +556,7 @@ impl Emitter<'_, '_> {
                 let bits = self.b.ins().vhigh_bits(types::I32, mask);
                 let count = self.b.ins().popcnt(bits);
                 let count = self.b.ins().uextend(types::I64, count);
+                self.counts.push(count);
                 let offset = offset_of!(Context, invocations) as i32;
                 let old = self.b.ins().load(types::I64, MEMORY, env.ctx, offset);
                 let sum = self.b.ins().iadd(old, count);

@@ -21,6 +21,7 @@ mod entry;
 mod lanes;
 
 use super::flow::{Flow, MAX_DEPTH};
+use super::interleave::Region;
 use super::isa::Target;
 use super::rates::Rates;
 use crate::abi::CALL_CELLS;
@@ -61,10 +62,21 @@ pub(crate) struct Emitted {
     pub tables: Vec<Box<[u32]>>,
     /// IR instructions of the program.
     pub instructions: usize,
+    /// The part to be doubled by [`interleave`](super::interleave::interleave).
+    pub region: Option<Region>,
 }
 
 /// Translates a program for steps of `lanes` lanes.
-pub(crate) fn emit(program: &Program, target: &Target, lanes: u32, name: u32) -> Result<Emitted, CompileError> {
+///
+/// With `pairs` 2 a fragment program has a loop over two pairs at a time ahead of that over single ones, of which the
+/// second pair is still missing: [`Emitted::region`].
+pub(crate) fn emit(
+    program: &Program,
+    target: &Target,
+    lanes: u32,
+    pairs: u32,
+    name: u32,
+) -> Result<Emitted, CompileError> {
     let f = &program.function;
     if f.insts.len() > MAX_INSTRUCTIONS {
         return Err(CompileError::TooLarge {
@@ -108,6 +120,9 @@ pub(crate) fn emit(program: &Program, target: &Target, lanes: u32, name: u32) ->
         scratch_cells: CALL_CELLS,
         instructions: 0,
         call_sig: None,
+        pairs,
+        region: None,
+        counts: Vec::new(),
     };
     emitter.program()?;
     let loops = emitter.flow.loop_spans().to_vec();
@@ -116,6 +131,7 @@ pub(crate) fn emit(program: &Program, target: &Target, lanes: u32, name: u32) ->
         tables,
         scratch_cells,
         instructions,
+        region,
         ..
     } = emitter;
     b.finalize(isa.frontend_config());
@@ -125,6 +141,7 @@ pub(crate) fn emit(program: &Program, target: &Target, lanes: u32, name: u32) ->
         loops,
         tables,
         instructions,
+        region,
     })
 }
 
@@ -260,6 +277,11 @@ struct Emitter<'p, 'b> {
     scratch_cells: usize,
     instructions: usize,
     call_sig: Option<cl::SigRef>,
+    /// Pairs in flight, 1 or 2.
+    pairs: u32,
+    region: Option<Region>,
+    /// Values added to the invocation counter.
+    counts: Vec<cl::Value>,
 }
 
 impl Emitter<'_, '_> {
