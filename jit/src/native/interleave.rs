@@ -189,10 +189,9 @@ fn vary(function: &Function, region: &Region) -> Result<HashSet<Value>, Declined
                 for call in destinations(dfg, inst) {
                     let target = call.block(&dfg.value_lists);
                     for (arg, &param) in call.args(&dfg.value_lists).zip(dfg.block_params(target)) {
-                        if arg.as_value().is_some_and(|v| varying.contains(&v)) && varying.insert(param) {
-                            if !region.holds(target) {
-                                return Err(Declined("a value leaves the region"));
-                            }
+                        let varies = arg.as_value().is_some_and(|v| varying.contains(&v));
+                        if varies && varying.insert(param) && !region.holds(target) {
+                            return Err(Declined("a value leaves the region"));
                         }
                     }
                 }

@@ -1,5 +1,5 @@
-//! Native code: IR to CLIF ([`emit`]), CLIF to machine code by Cranelift, widened to 8 lanes where the CPU has AVX2
-//! ([`widen`]), in memory of its own ([`memory`]).
+//! Native code: IR to CLIF (`emit`), CLIF to machine code by Cranelift, widened to 8 lanes where the CPU has AVX2
+//! ([`widen`]), in memory of its own (`memory`).
 //!
 //! ```text
 //! Program ─ rates, flow ─ emit ─► CLIF ─ Cranelift ─► bytes ─ widen ─► 8 lanes
@@ -61,13 +61,13 @@ pub struct JitOptions {
     pub interleave: Interleave,
 }
 
-/// Two pairs in flight (law L4).
+/// Two pairs in flight (law L4). Off by default until it is measured on whole frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Interleave {
     /// Where a program's loops wait for their own results.
-    #[default]
     Auto,
     /// Never.
+    #[default]
     Never,
     /// Wherever it can be done.
     Always,

@@ -30,7 +30,11 @@ pub fn native(variant: usize, case: fn(&dyn Executor)) {
         (Lanes::Four, Features::Host),
         (Lanes::Four, Features::Baseline),
     ][variant];
-    match Jit::new(JitOptions { lanes, features }) {
+    match Jit::new(JitOptions {
+        lanes,
+        features,
+        ..JitOptions::default()
+    }) {
         // Four lanes are right too; that they are slower is for other tests.
         Ok(jit) => case(&jit.on_decline(|name, why| println!("{name} stays at 4 lanes: {why}"))),
         Err(error) => println!("skipped: {error}"),
