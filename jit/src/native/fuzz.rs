@@ -1128,7 +1128,12 @@ fn random_programs_agree_with_the_interpreter() {
 fn optimised_random_programs_do_the_same() {
     let jit = |lanes| {
         let features = Features::Host;
-        Jit::new(JitOptions { lanes, features }).expect("a supported CPU")
+        Jit::new(JitOptions {
+            lanes,
+            features,
+            ..JitOptions::default()
+        })
+        .expect("a supported CPU")
     };
     let (four, wide) = (jit(Lanes::Four), jit(Lanes::Auto));
     let executors = [
