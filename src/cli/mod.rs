@@ -12,6 +12,7 @@ mod compare;
 mod info;
 mod inspect;
 mod interrupt;
+mod render;
 mod report;
 mod run;
 
@@ -30,6 +31,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Render(render::Args),
     Run(run::Args),
     Inspect(inspect::Args),
     Compare(compare::Args),
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
     report::quiet_panics();
     interrupt::install();
     let run = std::panic::AssertUnwindSafe(|| match &cli.command {
+        Command::Render(args) => render::run(args),
         Command::Run(args) => run::run(args, begun),
         Command::Inspect(args) => inspect::run(args),
         Command::Compare(args) => compare::run(args),

@@ -14,8 +14,10 @@ mod load;
 pub mod math;
 pub mod model;
 mod parallel;
+pub mod render;
 pub mod shader;
 mod tangent;
+pub mod view;
 
 pub use environment::Environment;
 pub use error::SceneError;

@@ -162,6 +162,25 @@ impl Variant {
         self.lit
     }
 
+    /// What it has, for labels: `normal+base+orm`.
+    pub fn describe(&self) -> String {
+        let mut parts: Vec<String> = self.maps().map(|map| map.name().to_ascii_lowercase()).collect();
+        let flags = [
+            (!self.lit, "unlit"),
+            (self.lights, "lights"),
+            (self.mask, "mask"),
+            (self.double_sided, "double-sided"),
+            (self.color, "colors"),
+            (self.occlusion_in_orm, "ao-in-orm"),
+        ];
+        parts.extend(flags.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
+        if parts.is_empty() {
+            "plain".into()
+        } else {
+            parts.join("+")
+        }
+    }
+
     /// Its WGSL.
     pub fn source(&self) -> String {
         let is = |flag: &str| match flag {

@@ -150,31 +150,13 @@ impl Cover<'_> {
 
     #[inline(always)]
     fn narrow_triangle<const N: usize, L: Lanes>(&self, n: &Narrow<N>, local: Rect, cut: bool, pairs: &mut Vec<Pair>) {
-        let at =
-            |s: usize, x: i32, y: i32| -> [i32; 3] { std::array::from_fn(|e| n.k[s][e] + n.a[e] * x + n.b[e] * y) };
-        let pair = |pairs: &mut Vec<Pair>, x: i32, y: i32| {
-            let mut coverage = [0u8; 4];
-            let allowed = if cut {
-                inside_rect(&self.rect, self.tile.x + x, self.tile.y + y)
-            } else {
-                0xff
-            };
-            let mut any = 0;
-            for (s, c) in coverage.iter_mut().enumerate().take(N) {
-                *c = !L::outside(at(s, x, y), &n.steps) & allowed;
-                any |= *c;
-            }
-            if any != 0 {
-                pairs.push(pair_at(x, y, self.tile.edge, coverage));
-            }
-        };
         let small = (local.x1 - local.x0) * (local.y1 - local.y0) <= 128;
         if small {
             let mut y = local.y0;
             while y < local.y1 {
                 let mut x = local.x0;
                 while x < local.x1 {
-                    pair(pairs, x, y);
+                    self.pair::<N, L>(n, cut, x, y, pairs);
                     x += 4;
                 }
                 y += 2;
@@ -188,7 +170,7 @@ impl Cover<'_> {
                 // A block by its corners: outside one edge, or inside all.
                 let (mut out, mut full) = (false, !cut);
                 for s in 0..N {
-                    let k = at(s, bx, by);
+                    let k = n.at(s, bx, by);
                     for e in 0..3 {
                         out |= N == 1 && k[e] + n.high[e] < 0;
                         full &= k[e] + n.low[e] >= 0;
@@ -202,12 +184,31 @@ impl Cover<'_> {
                     }
                 } else if !out {
                     for p in 0..8 {
-                        pair(pairs, bx + (p & 1) * 4, by + (p >> 1) * 2);
+                        self.pair::<N, L>(n, cut, bx + (p & 1) * 4, by + (p >> 1) * 2, pairs);
                     }
                 }
                 bx += 8;
             }
             by += 8;
+        }
+    }
+
+    /// One pair by its lanes. Not a closure: the lanes' instructions are inlined only into functions that are.
+    #[inline(always)]
+    fn pair<const N: usize, L: Lanes>(&self, n: &Narrow<N>, cut: bool, x: i32, y: i32, pairs: &mut Vec<Pair>) {
+        let mut coverage = [0u8; 4];
+        let allowed = if cut {
+            inside_rect(&self.rect, self.tile.x + x, self.tile.y + y)
+        } else {
+            0xff
+        };
+        let mut any = 0;
+        for (s, c) in coverage.iter_mut().enumerate().take(N) {
+            *c = !L::outside(n.at(s, x, y), &n.steps) & allowed;
+            any |= *c;
+        }
+        if any != 0 {
+            pairs.push(pair_at(x, y, self.tile.edge, coverage));
         }
     }
 
@@ -424,6 +425,17 @@ struct Narrow<const N: usize> {
 }
 
 impl<const N: usize> Narrow<N> {
+    /// Sample s's edge values at a pixel of the tile.
+    #[inline(always)]
+    fn at(&self, s: usize, x: i32, y: i32) -> [i32; 3] {
+        let k = &self.k[s];
+        [
+            k[0] + self.a[0] * x + self.b[0] * y,
+            k[1] + self.a[1] * x + self.b[1] * y,
+            k[2] + self.a[2] * x + self.b[2] * y,
+        ]
+    }
+
     /// `None` if the tile is outside an edge for all samples.
     fn new(e: &Edges<N>, tile: i32) -> Option<Narrow<N>> {
         let mut n = Narrow {

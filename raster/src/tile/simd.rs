@@ -32,9 +32,10 @@ impl Lanes for Avx2 {
         use std::arch::x86_64::*;
         // SAFETY: only code compiled for the AVX2 level uses this type (see `cover`); the loads stay in the arrays.
         unsafe {
-            let sum =
-                |e: usize| _mm256_add_epi32(_mm256_set1_epi32(k[e]), _mm256_loadu_si256(steps[e].as_ptr().cast()));
-            let any = _mm256_or_si256(_mm256_or_si256(sum(0), sum(1)), sum(2));
+            let a = _mm256_add_epi32(_mm256_set1_epi32(k[0]), _mm256_loadu_si256(steps[0].as_ptr().cast()));
+            let b = _mm256_add_epi32(_mm256_set1_epi32(k[1]), _mm256_loadu_si256(steps[1].as_ptr().cast()));
+            let c = _mm256_add_epi32(_mm256_set1_epi32(k[2]), _mm256_loadu_si256(steps[2].as_ptr().cast()));
+            let any = _mm256_or_si256(_mm256_or_si256(a, b), c);
             _mm256_movemask_ps(_mm256_castsi256_ps(any)) as u8
         }
     }
