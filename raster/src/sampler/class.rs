@@ -17,7 +17,7 @@
 
 use super::view::Kernel;
 use crate::format::{TextureFormat, srgb, texel};
-use crate::simd::{AnyWords, Floats, Ints, Simd};
+use crate::simd::{AnyWords, Floats, Ints, Simd, each, inlined};
 
 /// Four texels of eight lanes: (0,0) (1,0) (0,1) (1,1).
 pub(super) type Four<T> = [T; 4];
@@ -30,8 +30,8 @@ pub(super) trait Class: Copy + 'static {
     const WEIGHT: f32;
     /// Whether decoded values are integers, so that no NaN or infinity exists.
     const INTEGER: bool;
-    /// Whether the straight path of [`super::surface`] is compiled for it.
-    const PLAIN: bool;
+    /// Whether the straight path ([`super::quick`]) is compiled for it.
+    const QUICK: bool;
     /// Eight texels as fetched.
     type Texel<S: Simd>: Copy;
 
@@ -58,6 +58,16 @@ fn word(bytes: &[u8; 16], i: usize) -> i32 {
     i32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]])
 }
 
+/// One fetch per index.
+#[inline(always)]
+fn gather<I: Copy, T: Copy, const N: usize>(index: [I; N], fetch: impl Fn(I) -> T) -> [T; N] {
+    let mut out = [fetch(index[0]); N];
+    for i in 1..N {
+        out[i] = fetch(index[i]);
+    }
+    out
+}
+
 /// Weights of both columns as 16-bit halves: `256 - w` low, `w` high.
 #[inline(always)]
 fn weight_pair<S: Simd>(s: S, w: S::I) -> S::I {
@@ -72,13 +82,14 @@ impl Class for Rgba8 {
     const CODE: f32 = 255.0;
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
-    const PLAIN: bool = true;
+    const QUICK: bool = true;
     type Texel<S: Simd> = S::I;
 
     #[inline(always)]
     fn fetch<S: Simd, const N: usize>(s: S, _: &Kernel, words: AnyWords<'_>, _: u32, index: [S::I; N]) -> [S::I; N] {
         let words = words.of();
-        index.map(
+        gather(
+            index,
             #[inline(always)]
             |i| s.gather32(words, i),
         )
@@ -114,9 +125,9 @@ impl Class for Rgba8 {
                 continue;
             }
             let t = if pair == 0 {
-                t.map(|t| t & low)
+                each!(4; t in t => t & low)
             } else {
-                t.map(|t| t.shr::<8>() & low)
+                each!(4; t in t => t.shr::<8>() & low)
             };
             // Two channels of a row, at most 255 * 256 each, biased so that they are signed 16-bit numbers.
             let r0 = (t[0].mul_lo16(left) + t[1].mul_lo16(right)) ^ bias;
@@ -139,7 +150,7 @@ impl Class for Norm8 {
     const CODE: f32 = 255.0;
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
-    const PLAIN: bool = true;
+    const QUICK: bool = true;
     type Texel<S: Simd> = S::I;
 
     #[inline(always)]
@@ -152,10 +163,18 @@ impl Class for Norm8 {
     ) -> [S::I; N] {
         if bytes == 1 {
             let words = words.of();
-            index.map(|i| s.gather8(words, i))
+            gather(
+                index,
+                #[inline(always)]
+                |i| s.gather8(words, i),
+            )
         } else {
             let words = words.of();
-            index.map(|i| s.gather16(words, i))
+            gather(
+                index,
+                #[inline(always)]
+                |i| s.gather16(words, i),
+            )
         }
     }
     #[inline(always)]
@@ -182,9 +201,9 @@ impl Class for Norm8 {
         for c in 0..2 {
             if mask >> c & 1 != 0 {
                 let t = if c == 0 {
-                    t.map(|t| t & s.i32(255))
+                    each!(4; t in t => t & s.i32(255))
                 } else {
-                    t.map(|t| t.shr::<8>())
+                    each!(4; t in t => t.shr::<8>())
                 };
                 // All sums are integers below 2^24: exact in f32 whatever the order.
                 let r0 = (t[0] | t[1].shl::<16>()).madd16(columns).to_f32();
@@ -203,15 +222,27 @@ fn fetch16<S: Simd, const N: usize>(s: S, words: AnyWords<'_>, bytes: u32, index
     match bytes {
         2 => {
             let words = words.of();
-            index.map(|i| [s.gather16(words, i), zero])
+            gather(
+                index,
+                #[inline(always)]
+                |i| [s.gather16(words, i), zero],
+            )
         }
         4 => {
             let words = words.of();
-            index.map(|i| [s.gather32(words, i), zero])
+            gather(
+                index,
+                #[inline(always)]
+                |i| [s.gather32(words, i), zero],
+            )
         }
         _ => {
             let words = words.of();
-            index.map(|i| s.gather64(words, i))
+            gather(
+                index,
+                #[inline(always)]
+                |i| s.gather64(words, i),
+            )
         }
     }
 }
@@ -224,7 +255,7 @@ impl Class for Norm16 {
     const CODE: f32 = 65535.0;
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
-    const PLAIN: bool = true;
+    const QUICK: bool = true;
     type Texel<S: Simd> = [S::I; 2];
 
     #[inline(always)]
@@ -248,7 +279,7 @@ impl Class for Norm16 {
     #[inline(always)]
     fn component<S: Simd>(s: S, t: [S::I; 2], c: usize) -> S::F {
         let w = t[c / 2];
-        if c % 2 == 0 {
+        if c.is_multiple_of(2) {
             (w & s.i32(0xffff)).to_f32()
         } else {
             w.shr::<16>().to_f32()
@@ -261,14 +292,17 @@ impl Class for Norm16 {
         let bias = s.i32(0x8000_8000u32 as i32);
         for c in 0..4 {
             if mask >> c & 1 != 0 {
-                let t = t.map(|t| t[c / 2]);
-                let pair = |a: S::I, b: S::I| {
-                    if c % 2 == 0 {
-                        a.halves(b.shl::<16>())
-                    } else {
-                        a.shr::<16>().halves(b)
-                    }
-                };
+                let t = each!(4; t in t => t[c / 2]);
+                let pair = inlined(
+                    #[inline(always)]
+                    |a: S::I, b: S::I| {
+                        if c.is_multiple_of(2) {
+                            a.halves(b.shl::<16>())
+                        } else {
+                            a.shr::<16>().halves(b)
+                        }
+                    },
+                );
                 // Biased to signed 16 bits: a row is the true sum minus 2^23, both rows weighted are the true sum
                 // minus 2^31.
                 let r0 = (pair(t[0], t[1]) ^ bias).madd16(columns);
@@ -285,8 +319,8 @@ impl Class for Norm16 {
 pub(super) trait Decoder: Copy + 'static {
     /// As [`Class::CODE`].
     const CODE: f32 = 1.0;
-    /// As [`Class::PLAIN`].
-    const PLAIN: bool = false;
+    /// As [`Class::QUICK`].
+    const QUICK: bool = false;
     /// As fetched.
     type Raw<S: Simd>: Copy;
     /// As [`Class::fetch`].
@@ -313,7 +347,7 @@ impl<D: Decoder> Class for Float<D> {
     const CODE: f32 = D::CODE;
     const WEIGHT: f32 = 1.0;
     const INTEGER: bool = false;
-    const PLAIN: bool = D::PLAIN;
+    const QUICK: bool = D::QUICK;
     type Texel<S: Simd> = D::Raw<S>;
 
     #[inline(always)]
@@ -345,7 +379,7 @@ impl<D: Decoder> Class for Float<D> {
         let (wx, wy) = (wx.to_f32() * unit, wy.to_f32() * unit);
         for c in 0..4 {
             if mask >> c & 1 != 0 {
-                out[c] = blend4(s, t.map(|t| D::component(s, t, c)), wx, wy);
+                out[c] = blend4(s, each!(4; t in t => D::component(s, t, c)), wx, wy);
             }
         }
         out
@@ -369,7 +403,7 @@ pub(super) fn blend4<S: Simd>(s: S, t: Four<S::F>, wx: S::F, wy: S::F) -> S::F {
 pub(super) struct Word32;
 
 impl Decoder for Word32 {
-    const PLAIN: bool = true;
+    const QUICK: bool = true;
     type Raw<S: Simd> = [S::I; 4];
 
     #[inline(always)]
@@ -384,28 +418,40 @@ impl Decoder for Word32 {
         match bytes {
             4 => {
                 let words = words.of();
-                index.map(|i| [s.gather32(words, i), zero, zero, zero])
+                gather(
+                    index,
+                    #[inline(always)]
+                    |i| [s.gather32(words, i), zero, zero, zero],
+                )
             }
             8 => {
                 let words = words.of();
-                index.map(|i| {
-                    let [r, g] = s.gather64(words, i);
-                    [r, g, zero, zero]
-                })
+                gather(
+                    index,
+                    #[inline(always)]
+                    |i| {
+                        let [r, g] = s.gather64(words, i);
+                        [r, g, zero, zero]
+                    },
+                )
             }
             _ => {
                 let words = words.of();
-                index.map(|i| s.gather128(words, i))
+                gather(
+                    index,
+                    #[inline(always)]
+                    |i| s.gather128(words, i),
+                )
             }
         }
     }
     #[inline(always)]
     fn splat<S: Simd>(s: S, _: &Kernel, bytes: &[u8; 16]) -> [S::I; 4] {
-        [0, 1, 2, 3].map(|c| s.i32(word(bytes, c)))
+        each!(4; c in [0, 1, 2, 3] => s.i32(word(bytes, c)))
     }
     #[inline(always)]
     fn select<S: Simd>(mask: S::I, a: [S::I; 4], b: [S::I; 4]) -> [S::I; 4] {
-        [0, 1, 2, 3].map(|c| mask.select(a[c], b[c]))
+        each!(4; c in [0, 1, 2, 3] => mask.select(a[c], b[c]))
     }
     #[inline(always)]
     fn component<S: Simd>(_: S, raw: [S::I; 4], c: usize) -> S::F {
@@ -418,7 +464,7 @@ impl Decoder for Word32 {
 pub(super) struct Half;
 
 impl Decoder for Half {
-    const PLAIN: bool = true;
+    const QUICK: bool = true;
     type Raw<S: Simd> = [S::I; 2];
 
     #[inline(always)]
@@ -442,7 +488,7 @@ impl Decoder for Half {
     #[inline(always)]
     fn component<S: Simd>(s: S, raw: [S::I; 2], c: usize) -> S::F {
         let w = raw[c / 2];
-        if c % 2 == 0 {
+        if c.is_multiple_of(2) {
             (w & s.i32(0xffff)).half_to_f32()
         } else {
             w.shr::<16>().half_to_f32()
@@ -455,6 +501,7 @@ impl Decoder for Half {
 pub(super) struct Depth24;
 
 impl Decoder for Depth24 {
+    const QUICK: bool = true;
     const CODE: f32 = 16_777_215.0;
     type Raw<S: Simd> = S::I;
 
@@ -534,18 +581,22 @@ impl Decoder for Any {
         _: u32,
         index: [S::I; N],
     ) -> [[S::I; 4]; N] {
-        index.map(|i| {
-            let lanes = unpack_lanes(view.format, words, i.to_array());
-            [0, 1, 2, 3].map(|c| s.load_u32(&lanes[c]))
-        })
+        gather(
+            index,
+            #[inline(always)]
+            |i| {
+                let lanes = unpack_lanes(view.format, words, i.to_array());
+                each!(4; c in [0, 1, 2, 3] => s.load_u32(&lanes[c]))
+            },
+        )
     }
     #[inline(always)]
     fn splat<S: Simd>(s: S, view: &Kernel, bytes: &[u8; 16]) -> [S::I; 4] {
-        texel::unpack(view.format, bytes).map(|c| s.i32(c as i32))
+        each!(4; c in texel::unpack(view.format, bytes) => s.i32(c as i32))
     }
     #[inline(always)]
     fn select<S: Simd>(mask: S::I, a: [S::I; 4], b: [S::I; 4]) -> [S::I; 4] {
-        [0, 1, 2, 3].map(|c| mask.select(a[c], b[c]))
+        each!(4; c in [0, 1, 2, 3] => mask.select(a[c], b[c]))
     }
     #[inline(always)]
     fn component<S: Simd>(_: S, raw: [S::I; 4], c: usize) -> S::F {

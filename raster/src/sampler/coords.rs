@@ -2,7 +2,7 @@
 
 use super::descriptor::AddressMode;
 use super::view::Kernel;
-use crate::simd::{Floats, Ints, Simd};
+use crate::simd::{Floats, Ints, Simd, inlined};
 
 /// One level's figures, by lane.
 #[derive(Clone, Copy)]
@@ -15,16 +15,43 @@ pub(super) struct Level<S: Simd> {
 }
 
 impl<S: Simd> Level<S> {
+    /// The figures of each lane's level, and of the next one if `both` (else the same again).
+    #[inline(always)]
+    pub fn pair(s: S, view: &Kernel, level: S::I, both: bool) -> (Level<S>, Level<S>) {
+        let first = if view.levels == 1 { 0 } else { level.to_array()[0] };
+        if view.levels == 1 || level.eq(s.i32(first)).all() {
+            let of = inlined(
+                #[inline(always)]
+                |level: i32| {
+                    Level::from_tables(
+                        view,
+                        #[inline(always)]
+                        |table| s.i32(table[(level & 15) as usize]),
+                    )
+                },
+            );
+            let lower = of(first);
+            (lower, if both { of(first + 1) } else { lower })
+        } else {
+            let of = inlined(
+                #[inline(always)]
+                |level: S::I| {
+                    Level::from_tables(
+                        view,
+                        #[inline(always)]
+                        |table| s.pick16(table, level),
+                    )
+                },
+            );
+            let lower = of(level);
+            (lower, if both { of(level + s.i32(1)) } else { lower })
+        }
+    }
+
     /// The figures of each lane's level.
     #[inline(always)]
     pub fn of(s: S, view: &Kernel, level: S::I) -> Level<S> {
-        let first = if view.levels == 1 { 0 } else { level.to_array()[0] };
-        let pick = |table: &[i32; 16]| s.i32(table[(first & 15) as usize]);
-        if view.levels == 1 || level.eq(s.i32(first)).all() {
-            Level::from_tables(view, pick)
-        } else {
-            Level::from_tables(view, |table| s.pick16(table, level))
-        }
+        Level::pair(s, view, level, false).0
     }
 
     #[inline(always)]
@@ -146,9 +173,15 @@ pub(super) fn axis<S: Simd>(
 #[inline(always)]
 fn address<S: Simd>(s: S, mode: AddressMode, power_of_two: bool, t: S::I, last: S::I, offset: i32) -> (S::I, S::I) {
     let zero = s.i32(0);
-    let clamp = |t: S::I| t.max(zero).min(last);
+    let clamp = inlined(
+        #[inline(always)]
+        |t: S::I| t.max(zero).min(last),
+    );
     // A negative t mirrored at 0 is its complement.
-    let unsigned = |t: S::I| t ^ t.sar::<31>();
+    let unsigned = inlined(
+        #[inline(always)]
+        |t: S::I| t ^ t.sar::<31>(),
+    );
     match mode {
         AddressMode::ClampToEdge => (clamp(t), zero),
         AddressMode::MirrorOnce => (clamp(unsigned(t)), zero),

@@ -1,6 +1,6 @@
 //! Cube maps: face selection, derivatives, and taps that cross an edge or a corner (R-SAMP-80..84).
 
-use crate::simd::{Floats, Ints, Simd};
+use crate::simd::{Floats, Ints, Simd, each, inlined};
 
 /// Where directions meet the cube.
 #[derive(Clone, Copy)]
@@ -21,7 +21,10 @@ pub(super) struct Faces<S: Simd> {
 fn project<S: Simd>(s: S, is_z: S::I, is_y: S::I, negative: S::I, v: [S::F; 3]) -> ([S::F; 2], S::F) {
     let [x, y, z] = v;
     let sign = s.i32(i32::MIN);
-    let flip = |f: S::F, lanes: S::I| (f.bits() ^ (lanes & sign)).as_f32();
+    let flip = inlined(
+        #[inline(always)]
+        |f: S::F, lanes: S::I| (f.bits() ^ (lanes & sign)).as_f32(),
+    );
     let minus_y = (y.bits() ^ sign).as_f32();
     // x faces: (-z, -y), the first mirrored on the negative face; y faces: (x, +-z); z faces: (+-x, -y).
     let sc = is_z.select_f(flip(x, negative), is_y.select_f(x, flip(z, !negative)));
@@ -32,7 +35,7 @@ fn project<S: Simd>(s: S, is_z: S::I, is_y: S::I, negative: S::I, v: [S::F; 3]) 
 /// R-SAMP-80, 81.
 #[inline(always)]
 pub(super) fn select<S: Simd>(s: S, v: [S::F; 3]) -> Faces<S> {
-    let [ax, ay, az] = v.map(|c| c.abs());
+    let [ax, ay, az] = each!(3; c in v => c.abs());
     let is_z = ax.le(az) & ay.le(az);
     let is_y = ax.le(ay);
     let largest = is_z.select_f(v[2], is_y.select_f(v[1], v[0]));
@@ -40,7 +43,7 @@ pub(super) fn select<S: Simd>(s: S, v: [S::F; 3]) -> Faces<S> {
     let (minor, _) = project(s, is_z, is_y, negative, v);
     let major = largest.abs();
     let half = s.f32(0.5);
-    let uv = minor.map(|m| m / major * half + half);
+    let uv = each!(2; m in minor => m / major * half + half);
     let axis = is_z.select(s.i32(4), is_y & s.i32(2));
     Faces {
         face: axis - negative,
@@ -60,7 +63,7 @@ impl<S: Simd> Faces<S> {
         let (minor, major) = project(s, self.is_z, self.is_y, self.negative, d);
         let dm = (major.bits() ^ (self.negative & s.i32(i32::MIN))).as_f32();
         let scale = s.f32(0.5) * size / (self.major * self.major);
-        [0, 1].map(|c| (self.major * minor[c] - self.minor[c] * dm) * scale)
+        each!(2; c in [0, 1] => (self.major * minor[c] - self.minor[c] * dm) * scale)
     }
 }
 

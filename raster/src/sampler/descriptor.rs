@@ -129,6 +129,7 @@ pub enum SamplerError {
 #[derive(Clone, Debug)]
 pub struct Sampler {
     pub(super) d: SamplerDescriptor,
+    pub(super) straight: super::quick::Straight,
 }
 
 impl Sampler {
@@ -157,7 +158,10 @@ impl Sampler {
         if d.compare.is_some() && d.reduction != Reduction::WeightedAverage {
             return Err(SamplerError::Reduction);
         }
-        Ok(Sampler { d })
+        Ok(Sampler {
+            d,
+            straight: super::quick::Straight::of(&d),
+        })
     }
 
     /// What it was made from.

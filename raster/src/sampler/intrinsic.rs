@@ -6,6 +6,7 @@
 use super::class::{Any, Class, Depth24, Float, Half, Norm8, Norm16, Rgba8, Srgb8, Word32};
 use super::descriptor::{Reduction, Sampler};
 use super::load::load;
+use super::quick::serves;
 use super::sample::{Cells, sample};
 use super::surface::{Family, FamilyOf, Texels};
 use super::view::{Kernel, SampledView};
@@ -142,9 +143,8 @@ unsafe extern "C" fn sample_entry<T: Chosen, C: Class>(
 ) {
     // SAFETY: this function's own contract is theirs.
     let (view, sampler, cells) = unsafe { arguments(a, b, cells) };
-    let op = SampleOp::decode(op);
     let (Some(view), Some(sampler)) = (view, sampler) else {
-        return empty(cells, op.components());
+        return empty(cells, SampleOp::decode(op).components());
     };
     // SAFETY: bindings get this function only where the machine has the instructions.
     let s = unsafe { T::get() };
@@ -161,15 +161,14 @@ unsafe extern "C" fn sample_srgb<T: Chosen>(
 ) {
     // SAFETY: this function's own contract is theirs.
     let (view, sampler, cells) = unsafe { arguments(a, b, cells) };
-    let op = SampleOp::decode(op);
     let (Some(view), Some(sampler)) = (view, sampler) else {
-        return empty(cells, op.components());
+        return empty(cells, SampleOp::decode(op).components());
     };
     // SAFETY: bindings get this function only where the machine has the instructions.
     let s = unsafe { T::get() };
     let averages = sampler.is_filtering() && sampler.d.reduction == Reduction::WeightedAverage;
     match view.linear {
-        Some(words) if averages && op.gather.is_none() => {
+        Some(words) if averages && SampleOp::decode(op).gather.is_none() => {
             let linear = Texels {
                 words,
                 bytes: 8,
@@ -189,17 +188,27 @@ unsafe extern "C" fn sample_srgb<T: Chosen>(
     }
 }
 
-fn own(view: &Kernel) -> Texels<'_> {
-    Texels {
-        words: view.words,
-        bytes: view.format.info().bytes,
-        format: view.format,
+/// The straight path where it serves, else the driver.
+#[inline(always)]
+fn sample_with<S: Simd>(
+    s: S,
+    view: &Kernel,
+    texels: Texels<'_>,
+    sampler: &Sampler,
+    word: u64,
+    family: &Family<S>,
+    cells: &mut Cells,
+) {
+    let op = SampleOp::decode(word);
+    match family.quick {
+        Some(quick) if serves(view, sampler, word) => quick(s, view, texels, &sampler.d, op, cells),
+        _ => driver(s, view, texels, sampler, op, family, cells),
     }
 }
 
 /// The one place where the driver is compiled for a level.
 #[inline(never)]
-fn sample_with<S: Simd>(
+fn driver<S: Simd>(
     s: S,
     view: &Kernel,
     texels: Texels<'_>,
@@ -212,6 +221,14 @@ fn sample_with<S: Simd>(
         #[inline(always)]
         |s| sample(s, view, texels, &sampler.d, op, family, cells),
     );
+}
+
+fn own(view: &Kernel) -> Texels<'_> {
+    Texels {
+        words: view.words,
+        bytes: view.format.info().bytes,
+        format: view.format,
+    }
 }
 
 unsafe extern "C" fn load_entry<T: Chosen, C: Class>(

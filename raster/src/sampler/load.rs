@@ -5,7 +5,7 @@ use super::coords::Level;
 use super::sample::Cells;
 use super::surface::Texels;
 use super::view::Kernel;
-use crate::simd::{Floats, Ints, Simd};
+use crate::simd::{Floats, Ints, Simd, inlined};
 use quadrille_frontend::ir::{Dim, TexelOp};
 use quadrille_jit::abi::{Cell, RESULT_CELL};
 
@@ -13,9 +13,15 @@ use quadrille_jit::abi::{Cell, RESULT_CELL};
 #[inline(always)]
 pub(super) fn load<S: Simd, C: Class>(s: S, view: &Kernel, texels: Texels<'_>, op: TexelOp, cells: &mut Cells) {
     let zero = s.i32(0);
-    let arg = |i: usize| s.load_u32(&cells[1 + i].0);
+    let arg = inlined(
+        #[inline(always)]
+        |i: usize| s.load_u32(&cells[1 + i].0),
+    );
     // As unsigned numbers: negative is beyond everything.
-    let inside = |v: S::I, last: S::I| !(v.gt(last) | zero.gt(v));
+    let inside = inlined(
+        #[inline(always)]
+        |v: S::I, last: S::I| !(v.gt(last) | zero.gt(v)),
+    );
     let axes = match op.dim {
         Dim::D1 => 1,
         Dim::D2 | Dim::Cube => 2,
@@ -63,7 +69,7 @@ pub(super) fn load<S: Simd, C: Class>(s: S, view: &Kernel, texels: Texels<'_>, o
         } else {
             zero
         };
-        cells[RESULT_CELL + to] = Cell(word.to_array().map(|v| v as u32));
+        cells[RESULT_CELL + to] = Cell(word.to_u32());
     }
     cells[RESULT_CELL + 4] = Cell([u32::MAX; 8]);
 }

@@ -4,24 +4,22 @@
 //! picks the same levels (law N4: no logarithm of std).
 
 use super::descriptor::{FilterMode, SamplerDescriptor};
-use crate::simd::{Floats, Ints, Simd};
+use crate::simd::{Floats, Ints, Simd, each, inlined};
 
-/// Base-2 logarithm of positive numbers, within 1e-7 absolutely near 1 and 2^-23 relatively elsewhere; powers of two are exact. 0 gives
-/// -127, infinity and NaN 128 or more: they saturate any clamp.
+/// Base-2 logarithm of positive numbers, within 1e-5; powers of two are exact. (LODs have 8 fraction bits.) 0 gives -127,
+/// infinity and NaN 128 or more: they saturate any clamp.
 #[inline(always)]
 pub fn log2<S: Simd>(s: S, x: S::F) -> S::F {
-    // x = m * 2^e with m in [sqrt(1/2), sqrt(2)); then log2(m) = 2/ln2 * atanh((m - 1) / (m + 1)).
     // Without sign: the sign of a NaN differs between machines, and NaN shall saturate upwards on all of them.
     let bits = x.abs().bits();
-    let e = (bits - s.i32(0x3f35_04f3)).sar::<23>();
-    let m = (bits - e.shl::<23>()).as_f32();
-    let one = s.f32(1.0);
-    let t = (m - one) / (m + one);
-    let t2 = t * t;
-    let p = s.f32(0.412_198_57) * t2 + s.f32(0.577_078);
-    let p = p * t2 + s.f32(0.961_796_7);
-    let p = p * t2 + s.f32(2.885_390_1);
-    e.to_f32() + t * p
+    let e = (bits.shr::<23>() - s.i32(127)).to_f32();
+    // x = (1 + m) * 2^e. The polynomial interpolates log2(1 + m) / m at Chebyshev's points of [0, 1].
+    let m = ((bits & s.i32(0x7f_ffff)) | s.i32(0x3f80_0000)).as_f32() - s.f32(1.0);
+    let m2 = m * m;
+    let low = s.f32(1.442_681_4) + s.f32(-0.720_358_8) * m;
+    let middle = s.f32(0.468_658_86) + s.f32(-0.301_638) * m;
+    let high = s.f32(0.144_471_1) + s.f32(-0.033_822_045) * m;
+    e + m * (low + m2 * (middle + m2 * high))
 }
 
 /// Where the ideal footprint lies (R-SAMP-43, 44).
@@ -38,13 +36,16 @@ pub struct Footprint<S: Simd> {
 /// Isotropic LOD of scaled derivatives (R-SAMP-41).
 #[inline(always)]
 pub fn isotropic<S: Simd>(s: S, dx: &[S::F], dy: &[S::F]) -> S::F {
-    let square = |d: &[S::F]| {
-        let mut sum = d[0] * d[0];
-        for &c in &d[1..] {
-            sum = sum + c * c;
-        }
-        sum
-    };
+    let square = inlined(
+        #[inline(always)]
+        |d: &[S::F]| {
+            let mut sum = d[0] * d[0];
+            for &c in &d[1..] {
+                sum = sum + c * c;
+            }
+            sum
+        },
+    );
     s.f32(0.5) * log2(s, square(dx).max(square(dy)))
 }
 
@@ -59,7 +60,7 @@ pub fn anisotropic<S: Simd>(s: S, dx: [S::F; 2], dy: [S::F; 2], max: f32) -> Foo
     let (sx, sy) = (dx[0] * dx[0] + dx[1] * dx[1], dy[0] * dy[0] + dy[1] * dy[1]);
     let det = (dx[0] * dy[1] - dx[1] * dy[0]).abs();
     let x_major = sy.lt(sx);
-    let raw = [0, 1].map(|c| x_major.select_f(dx[c], dy[c]));
+    let raw = each!(2; c in [0, 1] => x_major.select_f(dx[c], dy[c]));
     let a = dx[1] * dx[1] + dy[1] * dy[1];
     let b = s.f32(-2.0) * (dx[0] * dx[1] + dy[0] * dy[1]);
     let c = dx[0] * dx[0] + dy[0] * dy[0];
@@ -71,10 +72,10 @@ pub fn anisotropic<S: Simd>(s: S, dx: [S::F; 2], dy: [S::F; 2], max: f32) -> Foo
     let tall = zero.lt(p);
     let ev = [tall.select_f(minus_b, t - p), tall.select_f(t + p, minus_b)];
     let scale = (square / (ev[0] * ev[0] + ev[1] * ev[1])).sqrt();
-    let axis = ev.map(|e| e * scale);
+    let axis = each!(2; e in ev => e * scale);
     let length = (axis[0] * axis[0] + axis[1] * axis[1]).abs();
     let usable = zero.lt(det) & length.lt(s.f32(f32::INFINITY)) & zero.lt(t);
-    let axis = [0, 1].map(|c| usable.select_f(axis[c], raw[c]));
+    let axis = each!(2; c in [0, 1] => usable.select_f(axis[c], raw[c]));
     let square = usable.select_f(square, sy.max(sx));
 
     let length = square.sqrt();
@@ -110,7 +111,10 @@ pub struct Levels<S: Simd> {
 pub fn levels<S: Simd>(s: S, d: &SamplerDescriptor, count: u32, lod: S::F) -> Levels<S> {
     let lod = lod + s.f32(d.lod_bias);
     let lod = lod.min(s.f32(d.lod_max_clamp)).max(s.f32(d.lod_min_clamp));
-    let flag = |f: FilterMode| s.i32(-i32::from(f == FilterMode::Linear));
+    let flag = inlined(
+        #[inline(always)]
+        |f: FilterMode| s.i32(-i32::from(f == FilterMode::Linear)),
+    );
     let linear = if d.mag_filter == d.min_filter {
         flag(d.mag_filter)
     } else {
@@ -151,9 +155,9 @@ mod tests {
         for bits in (0x3000_0000u32..0x5000_0000).step_by(10_007) {
             let x = f32::from_bits(bits);
             let exact = libm::log2(f64::from(x));
-            worst = worst.max((f64::from(log(x)) - exact).abs() / exact.abs().max(1.0));
+            worst = worst.max((f64::from(log(x)) - exact).abs());
         }
-        assert!(worst < 2.0e-7, "{worst}");
+        assert!(worst < 1.0e-5, "{worst}");
         assert!(log(0.0) <= -127.0 && log(f32::INFINITY) >= 128.0);
     }
 
@@ -172,7 +176,7 @@ mod tests {
         let iso = |dx: [f32; 2], dy: [f32; 2]| isotropic(P, &dx.map(|d| P.f32(d)), &dy.map(|d| P.f32(d))).to_array()[0];
         assert_eq!(iso([1.0, 0.0], [0.0, 1.0]), 0.0);
         assert_eq!(iso([2.0, 0.0], [0.0, 1.0]), 1.0);
-        assert!((iso([3.0, 4.0], [0.0, 1.0]) - 2.321_928).abs() < 1e-6);
+        assert!((iso([3.0, 4.0], [0.0, 1.0]) - 2.321_928).abs() < 1e-5);
         assert_eq!(iso([0.5, 0.0], [0.0, 0.5]), -1.0);
         assert!(iso([0.0; 2], [0.0; 2]) < -60.0);
 
@@ -182,7 +186,7 @@ mod tests {
         assert_eq!(aniso([2.0, 0.0], [0.0, 0.25], 16.0), (-2.0, 2, [2.0, 0.0]));
         assert_eq!(aniso([1.0, 0.0], [0.0, 1.0], 16.0), (0.0, 1, [0.0, 1.0]));
         let (lod, taps, axis) = aniso([6.0, 6.0], [-1.0, 1.0], 16.0);
-        assert!((lod - 0.5).abs() < 1e-6 && taps == 6, "{lod} {taps}");
+        assert!((lod - 0.5).abs() < 1e-5 && taps == 6, "{lod} {taps}");
         assert!((axis[0] - 6.0).abs() < 1e-5 && (axis[1] - 6.0).abs() < 1e-5);
         assert_eq!(aniso([0.0; 2], [0.0; 2], 16.0).1, 1);
     }
@@ -195,7 +199,7 @@ mod tests {
             (axis[0] - 3.928_334).abs() < 1e-5 && (axis[1] - 2.427_844).abs() < 1e-5,
             "{axis:?}"
         );
-        assert!((lod - libm::log2f(2.381_966)).abs() < 1e-6);
+        assert!((lod - libm::log2f(2.381_966)).abs() < 1e-5);
         assert_eq!(taps, 2);
     }
 

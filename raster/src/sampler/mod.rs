@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! Binding.sample(view, sampler, op, cells)            intrinsic.rs   the ABI, dispatch by format class and level
+//!   ├─ common cases, whole                            quick.rs
 //!   └─ arguments, loops over taps and levels          sample.rs
 //!        ├─ LOD, levels, anisotropic taps             select.rs, lod.rs
 //!        ├─ texels of a tap: addresses, cube edges    taps.rs, coords.rs, cube.rs
@@ -20,6 +21,7 @@ mod descriptor;
 mod intrinsic;
 mod load;
 pub mod lod;
+mod quick;
 mod sample;
 mod select;
 mod surface;

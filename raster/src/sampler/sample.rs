@@ -3,21 +3,20 @@
 //! ```text
 //! cells ─► coordinates, layer, reference ─► Selection (select.rs): levels, anisotropic taps
 //!            └─► for each tap, level, slice: indices (taps.rs) ─► Family::tap (surface.rs) ─► blend ─► cells
-//!            └─► or all of it in Family::plain, where the case is a common one
 //! ```
 //!
-//! A call serves 8 lanes. With 4 lanes the upper half of the cells is stale: whatever it holds only makes values that no
+//! Common cases take the straight path instead (quick.rs). A call serves 8 lanes. With 4 lanes the upper half of the cells is stale: whatever it holds only makes values that no
 //! one reads.
 
 use super::coords::Level;
 use super::descriptor::{AddressMode, CompareFunction, Reduction, SamplerDescriptor};
 use super::select::{Selection, select};
-use super::surface::{Family, Mode, Plain, Request, Texels, add, extremum, mix};
+use super::surface::{Family, Mode, Request, Texels, add, extremum, mix};
 use super::taps::Source;
 use super::view::Kernel;
+use crate::format::TextureFormat;
 use crate::format::texel::{HalfRounding, pack};
-use crate::format::{TextureFormat, scalar};
-use crate::simd::{Floats, Ints, Simd};
+use crate::simd::{Floats, Ints, Simd, each, inlined};
 use quadrille_frontend::ir::{Dim, SampleOp};
 use quadrille_jit::abi::{CALL_CELLS, Cell, RESULT_CELL};
 
@@ -30,9 +29,14 @@ pub(super) struct Args<'a> {
     next: usize,
 }
 
-impl Args<'_> {
+impl<'a> Args<'a> {
     #[inline(always)]
-    fn int<S: Simd>(&mut self, s: S) -> S::I {
+    pub fn new(cells: &'a Cells) -> Args<'a> {
+        Args { cells, next: 1 }
+    }
+
+    #[inline(always)]
+    pub fn int<S: Simd>(&mut self, s: S) -> S::I {
         let cell = &self.cells[self.next % CALL_CELLS];
         self.next += 1;
         s.load_u32(&cell.0)
@@ -64,7 +68,7 @@ pub(super) fn sample<S: Simd>(
     family: &Family<S>,
     cells: &mut Cells,
 ) {
-    let mut args = Args { cells, next: 1 };
+    let mut args = Args::new(cells);
     let uvw = args.vector(s, op.dim.coords());
     let layer = if op.array {
         let index = args.int(s).max(s.i32(0)).min(s.i32(view.last_layer));
@@ -87,50 +91,30 @@ pub(super) fn sample<S: Simd>(
         None => op.mask,
     };
     let mask = view.in_memory_order(wanted) & ((1 << components) - 1) as u8;
-    let simple = op.dim == Dim::D2 && op.offset == [0; 3] && !op.compare && op.gather.is_none();
-    let mut out = match family.plain {
-        Some(plain) if simple && Plain::<S>::serves(view, d) => {
-            let mut sum = [s.f32(0.0); 4];
-            plain(
-                s,
-                &Plain {
-                    view,
-                    texels,
-                    sampler: d,
-                    selection: &selection,
-                    uvw,
-                    layer,
-                    mask,
-                },
-                &mut sum,
-            );
-            finish(s, family, Mode::Filter, mask, sum, &selection)
-        }
-        _ => {
-            let linear = op.gather.is_some() || selection.levels.linear.any();
-            let source = Source {
-                s,
-                view,
-                sampler: d,
-                dim: op.dim,
-                offset: op.offset.map(i32::from),
-                layer,
-                linear,
-            };
-            let request = Request {
-                view,
-                texels,
-                mode: mode(d, &op, linear),
-                mask,
-                reference,
-                border: border(texels.format, d),
-            };
-            if op.gather.is_some() {
-                gather(&source, &request, family, uvw)
-            } else {
-                filtered(&source, &request, family, uvw, &selection)
-            }
-        }
+    let linear = op.gather.is_some() || selection.levels.linear.any();
+    let offset = op.offset.map(i32::from);
+    let source = Source {
+        s,
+        view,
+        sampler: d,
+        dim: op.dim,
+        offset,
+        layer,
+        linear,
+    };
+    let border = border(texels.format, d);
+    let request = Request {
+        view,
+        texels,
+        mode: mode(d, &op, linear),
+        mask,
+        reference,
+        border,
+    };
+    let mut out = if op.gather.is_some() {
+        gather(&source, &request, family, uvw)
+    } else {
+        filtered(&source, &request, family, uvw, &selection)
     };
     if let Some(c) = op.gather {
         if mask == 0 {
@@ -146,7 +130,7 @@ pub(super) fn sample<S: Simd>(
     }
     let count = op.components();
     for (c, r) in out.into_iter().enumerate().take(count) {
-        cells[RESULT_CELL + c] = Cell(r.bits().to_array().map(|v| v as u32));
+        cells[RESULT_CELL + c] = Cell(r.bits().to_u32());
     }
     cells[RESULT_CELL + count] = Cell([u32::MAX; 8]);
 }
@@ -165,22 +149,31 @@ fn mode(d: &SamplerDescriptor, op: &SampleOp, linear: bool) -> Mode {
 
 /// R-SAMP-110.
 #[inline(always)]
-fn missing<S: Simd>(s: S, view: &Kernel, c: usize) -> S::F {
+pub(super) fn missing<S: Simd>(s: S, view: &Kernel, c: usize) -> S::F {
     s.i32(if c == 3 { view.alpha as i32 } else { 0 }).as_f32()
 }
 
-/// The depth reference as a texel of the format holds it, in code units (R-SAMP-64).
+/// The depth reference as a texel of the format holds it, in code units (R-SAMP-64, R-OM-4).
 #[inline(always)]
-fn quantise<S: Simd>(s: S, format: TextureFormat, reference: S::F) -> S::F {
+pub(super) fn quantise<S: Simd>(s: S, format: TextureFormat, reference: S::F) -> S::F {
     use TextureFormat::*;
-    let bits = match format {
-        Depth16Unorm | R16Unorm => 16,
-        Depth24Plus => 24,
-        R8Unorm => 8,
+    let codes = match format {
+        Depth16Unorm | R16Unorm => 65536.0,
+        Depth24Plus => 16_777_216.0,
+        R8Unorm => 256.0,
         _ => return reference,
     };
-    let codes = reference.to_array().map(|r| scalar::f32_to_unorm(r, bits) as f32);
-    s.load_f32(&codes)
+    // floor(x * (codes - 1) + 1/2) exactly: x * codes is exact, k its floor and f its fraction; then the result is k
+    // plus floor(f - x + 1/2), and both comparisons below are of numbers that f32 subtracts exactly where it matters.
+    let half = s.f32(0.5);
+    let x = reference.max(s.f32(0.0)).min(s.f32(1.0));
+    let scaled = x * s.f32(codes);
+    let k = scaled.floor();
+    let f = scaled - k;
+    let one = s.f32(1.0).bits();
+    let up = (x.le(f - half) & one).as_f32();
+    let down = (f.lt(x - half) & one).as_f32();
+    k + up - down
 }
 
 /// R-SAMP-21.
@@ -210,11 +203,14 @@ fn filtered<S: Simd>(
     };
     let unit = s.f32(1.0 / 256.0);
     let weight = lv.weight.to_f32() * unit;
-    let join = |a: [S::F; 4], b: [S::F; 4], w: S::F| match mode {
-        Mode::Reduce(r) => extremum(r, a, b, s.f32(0.0).lt(w)),
-        Mode::Compare(_) => mix(s, true, a, b, w, 1),
-        _ => mix(s, family.integer, a, b, w, mask),
-    };
+    let join = inlined(
+        #[inline(always)]
+        |a: [S::F; 4], b: [S::F; 4], w: S::F| match mode {
+            Mode::Reduce(r) => extremum(r, a, b, s.f32(0.0).lt(w)),
+            Mode::Compare(_) => mix(s, true, a, b, w, 1),
+            _ => mix(s, family.integer, a, b, w, mask),
+        },
+    );
     let mut sum = [s.f32(0.0); 4];
     for i in 1..=selection.count {
         let at = match &selection.footprint {
@@ -234,7 +230,10 @@ fn filtered<S: Simd>(
             }
             value = if k == 0 { surface } else { join(value, surface, weight) };
         }
-        let further = |taps: S::I| !s.i32(i).gt(taps);
+        let further = inlined(
+            #[inline(always)]
+            |taps: S::I| !s.i32(i).gt(taps),
+        );
         sum = match (&selection.footprint, mode) {
             (Some(f), Mode::Reduce(r)) if i > 1 => extremum(r, sum, value, further(f.taps)),
             (Some(f), _) if i > 1 => add(s, sum, value, further(f.taps)),
@@ -291,7 +290,7 @@ fn gather<S: Simd>(source: &Source<'_, S>, request: &Request<'_, S>, family: &Fa
     let mut values = [s.f32(0.0); 4];
     (family.tap)(s, request, &taps, false, &mut values);
     if request.mode == Mode::Gather && family.code != 1.0 {
-        values = values.map(|v| v / s.f32(family.code));
+        values = each!(4; v in values => v / s.f32(family.code));
     }
     // Counter-clockwise from the lower left.
     let [upper_left, upper_right, lower_left, lower_right] = values;

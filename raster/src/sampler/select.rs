@@ -5,7 +5,7 @@ use super::descriptor::{FilterMode, SamplerDescriptor};
 use super::lod::{Footprint, Levels, anisotropic, isotropic, levels};
 use super::sample::Args;
 use super::view::Kernel;
-use crate::simd::{Floats, Ints, Simd};
+use crate::simd::{Floats, Ints, Simd, each, inlined};
 use quadrille_frontend::ir::{Dim, Lod, SampleOp};
 
 /// What to read.
@@ -15,6 +15,23 @@ pub(super) struct Selection<S: Simd> {
     pub count: i32,
     /// Where further taps lie, for anisotropic samplers.
     pub footprint: Option<Line<S>>,
+}
+
+impl<S: Simd> Selection<S> {
+    /// The first level alone, by the magnification filter.
+    #[inline(always)]
+    pub fn first_level(s: S, d: &SamplerDescriptor) -> Selection<S> {
+        let linear = s.i32(-i32::from(d.mag_filter == FilterMode::Linear));
+        Selection {
+            levels: Levels {
+                level: s.i32(0),
+                weight: s.i32(0),
+                linear,
+            },
+            count: 1,
+            footprint: None,
+        }
+    }
 }
 
 /// Taps along a line.
@@ -70,18 +87,27 @@ pub(super) fn select<S: Simd>(
                 (args.vector(s, coords), args.vector(s, coords))
             } else {
                 // Coarse differences of the quad (R-PS-65).
-                let first = uvw.map(|c| c.quad::<0>());
-                let to = |q: [S::F; 3]| [q[0] - first[0], q[1] - first[1], q[2] - first[2]];
-                (to(uvw.map(|c| c.quad::<1>())), to(uvw.map(|c| c.quad::<2>())))
+                let first = each!(3; c in uvw => c.quad::<0>());
+                let to = inlined(
+                    #[inline(always)]
+                    |q: [S::F; 3]| [q[0] - first[0], q[1] - first[1], q[2] - first[2]],
+                );
+                (
+                    to(each!(3; c in uvw => c.quad::<1>())),
+                    to(each!(3; c in uvw => c.quad::<2>())),
+                )
             };
-            let size = [0, 1, 2].map(|c| s.i32(view.size[c][0]).as_f32());
+            let size = each!(3; c in [0, 1, 2] => s.i32(view.size[c][0]).as_f32());
             let bias = if op.lod == Lod::Bias {
                 // R-SAMP-61.
                 args.float(s).max(s.f32(-16.0)).min(s.f32(15.99))
             } else {
                 s.f32(0.0)
             };
-            let scale = |v: [S::F; 3]| [v[0] * size[0], v[1] * size[1], v[2] * size[2]];
+            let scale = inlined(
+                #[inline(always)]
+                |v: [S::F; 3]| [v[0] * size[0], v[1] * size[1], v[2] * size[2]],
+            );
             if anisotropy {
                 return line(s, view, d, size, scale(dx), scale(dy), bias);
             }
@@ -118,7 +144,10 @@ fn line<S: Simd>(
     let Footprint { lod, taps, axis } = anisotropic(s, [dx[0], dx[1]], [dy[0], dy[1]], max);
     let step = s.f32(1.0) / (taps + s.i32(1)).to_f32();
     let axis = [axis[0] / size[0], axis[1] / size[1]];
-    let count = taps.to_array().into_iter().max().unwrap_or(1);
+    let mut count = 1;
+    for taps in taps.to_array() {
+        count = count.max(taps);
+    }
     let levels = levels(s, d, view.levels, lod + bias);
     Selection {
         levels,

@@ -1,17 +1,15 @@
-//! What depends on the format class: the texels of one tap made into a value, and the straight path of 2d filtering.
+//! What depends on the format class: the texels of one tap made into a value.
 //!
-//! [`Family`] is a class as the driver (`sample.rs`) sees it: two functions and a few figures. The driver is
-//! compiled once per instruction level and calls `tap` through a pointer; compiling all of it per class took minutes.
-//! [`plain`] is the loop over taps and levels again, with everything in place, for what nearly all samples are.
+//! [`Family`] is a class as the driver (`sample.rs`) sees it: functions and a few figures. The driver is compiled once per
+//! instruction level and calls `tap` through a pointer; compiling all of it per class took minutes.
 
 use super::class::{Class, Four, blend, blend4};
-use super::coords::{Level, fixed, reduce};
-use super::descriptor::{AddressMode, CompareFunction, FilterMode, Reduction, SamplerDescriptor};
-use super::select::Selection;
+use super::descriptor::{CompareFunction, Reduction};
+use super::quick::{QuickFn, quick};
 use super::taps::{Tap, Taps, fill_corners};
 use super::view::Kernel;
 use crate::format::TextureFormat;
-use crate::simd::{AnyWords, Floats, Ints, Simd};
+use crate::simd::{AnyWords, Floats, Ints, Simd, each, inlined};
 
 /// What is made of the texels of a tap.
 #[derive(Clone, Copy, PartialEq)]
@@ -54,9 +52,6 @@ pub(super) struct Request<'a, S: Simd> {
 /// Values by component (gathers: by texel) of the first or second slice of the taps.
 pub(super) type TapFn<S> = fn(S, &Request<'_, S>, &Taps<S>, bool, &mut [<S as Simd>::F; 4]);
 
-/// Sums over taps and levels in filtered units; see [`plain`].
-pub(super) type PlainFn<S> = fn(S, &Plain<'_, S>, &mut [<S as Simd>::F; 4]);
-
 /// A format class behind pointers.
 pub(super) struct Family<S: Simd> {
     /// As [`Class::CODE`].
@@ -67,7 +62,7 @@ pub(super) struct Family<S: Simd> {
     pub integer: bool,
     pub tap: TapFn<S>,
     /// Where it is worth its size.
-    pub plain: Option<PlainFn<S>>,
+    pub quick: Option<QuickFn<S>>,
 }
 
 /// Makes [`Family`] values that live forever.
@@ -79,7 +74,7 @@ impl<S: Simd, C: Class> FamilyOf<S, C> {
         weight: C::WEIGHT,
         integer: C::INTEGER,
         tap: tap::<S, C>,
-        plain: if S::FAST && C::PLAIN { Some(plain::<S, C>) } else { None },
+        quick: if S::FAST && C::QUICK { Some(quick::<S, C>) } else { None },
     };
 }
 
@@ -101,15 +96,18 @@ fn tap<S: Simd, C: Class>(s: S, r: &Request<'_, S>, taps: &Taps<S>, second: bool
 fn tap_inline<S: Simd, C: Class>(s: S, r: &Request<'_, S>, tap: &Tap<S>, missing: Option<&[S::I; 4]>) -> [S::F; 4] {
     let Texels { words, bytes, .. } = r.texels;
     let zero = s.f32(0.0);
-    let decode = |t: C::Texel<S>| {
-        let mut out = [zero; 4];
-        for (c, out) in out.iter_mut().enumerate() {
-            if r.mask >> c & 1 != 0 {
-                *out = C::component(s, t, c);
+    let decode = inlined(
+        #[inline(always)]
+        |t: C::Texel<S>| {
+            let mut out = [zero; 4];
+            for (c, out) in out.iter_mut().enumerate() {
+                if r.mask >> c & 1 != 0 {
+                    *out = C::component(s, t, c);
+                }
             }
-        }
-        out
-    };
+            out
+        },
+    );
     if r.mode == Mode::Point {
         let mut t = C::fetch::<S, 1>(s, r.view, words, bytes, [tap.index[0]]);
         if let Some(border) = &r.border {
@@ -126,37 +124,40 @@ fn tap_inline<S: Simd, C: Class>(s: S, r: &Request<'_, S>, tap: &Tap<S>, missing
     }
     let (wx, wy) = (tap.wx, tap.wy);
     let unit = s.f32(1.0 / 256.0);
-    let blend_filled = |t: Four<S::F>, missing: &[S::I; 4]| {
-        blend4(s, fill_corners(s, t, missing), wx.to_f32() * unit, wy.to_f32() * unit)
-    };
+    let blend_filled = inlined(
+        #[inline(always)]
+        |t: Four<S::F>, missing: &[S::I; 4]| {
+            blend4(s, fill_corners(s, t, missing), wx.to_f32() * unit, wy.to_f32() * unit)
+        },
+    );
     match r.mode {
         Mode::Filter | Mode::Point => {
             let mut out = C::bilinear(s, t, wx, wy, r.mask);
             if let Some(missing) = missing {
                 let lanes = missing[0] | missing[1] | missing[2] | missing[3];
-                let texels = t.map(decode);
+                let texels = each!(4; t in t => decode(t));
                 for (c, out) in out.iter_mut().enumerate() {
-                    let corner = blend_filled(texels.map(|t| t[c]), missing) * s.f32(C::WEIGHT);
+                    let corner = blend_filled(each!(4; t in texels => t[c]), missing) * s.f32(C::WEIGHT);
                     *out = lanes.select_f(corner, *out);
                 }
             }
             out
         }
         Mode::Compare(function) => {
-            let pass = t.map(|t| compare(s, function, r.reference, C::component(s, t, 0)));
+            let pass = each!(4; t in t => compare(s, function, r.reference, C::component(s, t, 0)));
             let mut out = weigh(s, pass, wx, wy);
             if let Some(missing) = missing {
                 let lanes = missing[0] | missing[1] | missing[2] | missing[3];
                 let one = s.f32(1.0).bits();
-                out = lanes.select_f(blend_filled(pass.map(|p| (p & one).as_f32()), missing), out);
+                out = lanes.select_f(blend_filled(each!(4; p in pass => (p & one).as_f32()), missing), out);
             }
             [out; 4]
         }
         Mode::Reduce(reduction) => {
-            let mut texels = t.map(decode);
+            let mut texels = each!(4; t in t => decode(t));
             if let Some(missing) = missing {
                 for c in 0..4 {
-                    let filled = fill_corners(s, texels.map(|t| t[c]), missing);
+                    let filled = fill_corners(s, each!(4; t in texels => t[c]), missing);
                     for (t, f) in texels.iter_mut().zip(filled) {
                         t[c] = f;
                     }
@@ -174,11 +175,11 @@ fn tap_inline<S: Simd, C: Class>(s: S, r: &Request<'_, S>, tap: &Tap<S>, missing
             let mut values = [zero; 4];
             if let Mode::GatherCompare(function) = r.mode {
                 let one = s.f32(1.0).bits();
-                values = t.map(|t| (compare(s, function, r.reference, C::component(s, t, 0)) & one).as_f32());
+                values = each!(4; t in t => (compare(s, function, r.reference, C::component(s, t, 0)) & one).as_f32());
             } else {
                 for c in 0..4 {
                     if r.mask >> c & 1 != 0 {
-                        values = t.map(|t| C::component(s, t, c));
+                        values = each!(4; t in t => C::component(s, t, c));
                     }
                 }
             }
@@ -211,18 +212,18 @@ where
 
 /// The weighted part of the texels that pass, 0 to 1 (R-SAMP-64).
 #[inline(always)]
-fn weigh<S: Simd>(s: S, pass: [S::I; 4], wx: S::I, wy: S::I) -> S::F {
+pub(super) fn weigh<S: Simd>(s: S, pass: [S::I; 4], wx: S::I, wy: S::I) -> S::F {
     // 16-bit weights of the four texels; both factors are at most 256.
     let (x, y) = (wx.shl::<8>(), wy.shl::<8>());
     let both = wx.madd16(wy);
     let weights = [s.i32(65536) - x - y + both, x - both, y - both, both];
-    let [a, b, c, d] = [0, 1, 2, 3].map(|i| pass[i] & weights[i]);
+    let [a, b, c, d] = each!(4; i in [0, 1, 2, 3] => pass[i] & weights[i]);
     (a + b + c + d).to_f32() * s.f32(1.0 / 65536.0)
 }
 
 /// `reference FUNC texel` (R-OM-5's float rules: comparisons with NaN fail, but for NOT_EQUAL).
 #[inline(always)]
-fn compare<S: Simd>(s: S, function: CompareFunction, reference: S::F, texel: S::F) -> S::I {
+pub(super) fn compare<S: Simd>(s: S, function: CompareFunction, reference: S::F, texel: S::F) -> S::I {
     match function {
         CompareFunction::Never => s.i32(0),
         CompareFunction::Less => reference.lt(texel),
@@ -251,117 +252,8 @@ pub(super) fn mix<S: Simd>(s: S, integer: bool, a: [S::F; 4], b: [S::F; 4], w: S
     out
 }
 
-/// The arguments of [`plain`].
-pub(super) struct Plain<'a, S: Simd> {
-    pub view: &'a Kernel,
-    pub texels: Texels<'a>,
-    pub sampler: &'a SamplerDescriptor,
-    pub selection: &'a Selection<S>,
-    pub uvw: [S::F; 3],
-    /// First texel of each lane's layer.
-    pub layer: S::I,
-    pub mask: u8,
-}
-
-impl<S: Simd> Plain<'_, S> {
-    /// Whether [`plain`] serves this sampler: clamped or repeated axes, sizes of powers of two where repeated, all
-    /// filters within levels linear.
-    pub fn serves(view: &Kernel, d: &SamplerDescriptor) -> bool {
-        let axis = |mode| match mode {
-            AddressMode::ClampToEdge => true,
-            AddressMode::Repeat => view.power_of_two,
-            _ => false,
-        };
-        axis(d.address[0])
-            && axis(d.address[1])
-            && [d.mag_filter, d.min_filter] == [FilterMode::Linear; 2]
-            && d.reduction == Reduction::WeightedAverage
-    }
-}
-
-/// The weighted sum over anisotropic taps and levels of a 2d texture: bilinear everywhere, no offset, no border.
-#[inline(never)]
-fn plain<S: Simd, C: Class>(s: S, p: &Plain<'_, S>, out: &mut [S::F; 4]) {
-    s.call(
-        #[inline(always)]
-        |s| *out = plain_inline::<S, C>(s, p),
-    );
-}
-
-#[inline(always)]
-fn plain_inline<S: Simd, C: Class>(s: S, p: &Plain<'_, S>) -> [S::F; 4] {
-    let lv = &p.selection.levels;
-    let lower = Level::of(s, p.view, lv.level);
-    let blended = lv.weight.gt(s.i32(0)).any();
-    let upper = if blended {
-        Level::of(s, p.view, lv.level + s.i32(1))
-    } else {
-        lower
-    };
-    let weight = lv.weight.to_f32() * s.f32(1.0 / 256.0);
-    let half = s.f32(0.5);
-    let mut sum = [s.f32(0.0); 4];
-    for i in 1..=p.selection.count {
-        let at = match &p.selection.footprint {
-            Some(f) => f.tap(s, p.uvw, i),
-            None => p.uvw,
-        };
-        let uv = [0, 1].map(|c| reduce_simply(s, p.sampler.address[c], at[c]));
-        let mut value = [s.f32(0.0); 4];
-        for k in 0..1 + usize::from(blended) {
-            let level = if k == 0 { &lower } else { &upper };
-            let texels = [0, 1].map(|c| {
-                let x = fixed(s, &uv[c], level.size[c], half);
-                let (t, w) = (x.sar::<8>(), x & s.i32(255));
-                let next = t + s.i32(1);
-                let last = level.last[c];
-                if p.sampler.address[c] == AddressMode::Repeat {
-                    ([t & last, next & last], w)
-                } else {
-                    let clamp = |t: S::I| t.max(s.i32(0)).min(last);
-                    ([clamp(t), clamp(next)], w)
-                }
-            });
-            let [([x0, x1], wx), ([y0, y1], wy)] = texels;
-            let base = level.base + p.layer;
-            let (c0, c1) = (level.column(s, x0), level.column(s, x1));
-            let (r0, r1) = (base + level.line(y0), base + level.line(y1));
-            let t = C::fetch(
-                s,
-                p.view,
-                p.texels.words,
-                p.texels.bytes,
-                [r0 + c0, r0 + c1, r1 + c0, r1 + c1],
-            );
-            let v = C::bilinear(s, t, wx, wy, p.mask);
-            value = if k == 0 {
-                v
-            } else {
-                mix(s, C::INTEGER, value, v, weight, p.mask)
-            };
-        }
-        sum = if i == 1 {
-            value
-        } else {
-            let taps = p.selection.footprint.as_ref().map_or(s.i32(1), |f| f.taps);
-            add(s, sum, value, !s.i32(i).gt(taps))
-        };
-    }
-    sum
-}
-
-#[inline(always)]
-fn reduce_simply<S: Simd>(s: S, mode: AddressMode, u: S::F) -> super::coords::Reduced<S> {
-    let simple = if mode == AddressMode::Repeat {
-        AddressMode::Repeat
-    } else {
-        AddressMode::ClampToEdge
-    };
-    reduce(s, simple, u)
-}
-
 /// A further anisotropic tap, in the lanes that have it.
 #[inline(always)]
 pub(super) fn add<S: Simd>(_: S, sum: [S::F; 4], tap: [S::F; 4], lanes: S::I) -> [S::F; 4] {
-    [0, 1, 2, 3].map(|c| lanes.select_f(sum[c] + tap[c], sum[c]))
+    each!(4; c in [0, 1, 2, 3] => lanes.select_f(sum[c] + tap[c], sum[c]))
 }

@@ -4,7 +4,7 @@ use super::coords::{Axis, Level, Reduced, axis, fixed, reduce};
 use super::cube;
 use super::descriptor::{AddressMode, SamplerDescriptor};
 use super::view::Kernel;
-use crate::simd::{Floats, Ints, Simd};
+use crate::simd::{Floats, Ints, Simd, each, inlined};
 use quadrille_frontend::ir::Dim;
 
 /// What all taps of a call share.
@@ -58,7 +58,7 @@ impl<S: Simd> Source<'_, S> {
         let (s, mode) = (self.s, &self.sampler.address);
         if self.dim == Dim::Cube {
             let f = cube::select(s, uvw);
-            return Point::Cube(f.face, f.uv.map(|u| reduce(s, AddressMode::ClampToEdge, u)));
+            return Point::Cube(f.face, each!(2; u in f.uv => reduce(s, AddressMode::ClampToEdge, u)));
         }
         let u = reduce(s, mode[0], uvw[0]);
         let v = reduce(s, mode[1], uvw[1]);
@@ -76,10 +76,7 @@ impl<S: Simd> Source<'_, S> {
     pub fn taps(&self, point: &Point<S>, level: &Level<S>, linear: S::I) -> Taps<S> {
         match point {
             Point::Flat(uvw) if self.dim == Dim::D2 => {
-                let [x, y] = [0, 1].map(
-                    #[inline(always)]
-                    |c| self.axis(c, &uvw[c], level, linear),
-                );
+                let [x, y] = each!(2; c in [0, 1] => self.axis(c, &uvw[c], level, linear));
                 let first = self.flat(level, level.base + self.layer, &x, &y);
                 Taps {
                     first,
@@ -147,14 +144,21 @@ impl<S: Simd> Source<'_, S> {
         }
         let y = self.axis(1, &uvw[1], level, linear);
         let z = self.axis(2, &uvw[2], level, linear);
-        let slice = |i: usize| {
-            let x = Axis {
-                border: [x.border[0] | z.border[i], x.border[1] | z.border[i]],
-                ..x
-            };
-            self.flat(level, base + z.t[i] * level.surface, &x, &y)
+        let slice = inlined(
+            #[inline(always)]
+            |i: usize| {
+                let x = Axis {
+                    border: [x.border[0] | z.border[i], x.border[1] | z.border[i]],
+                    ..x
+                };
+                self.flat(level, base + z.t[i] * level.surface, &x, &y)
+            },
+        );
+        let second = if z.w.gt(zero).any() {
+            Some((slice(1), z.w))
+        } else {
+            None
         };
-        let second = z.w.gt(zero).any().then(|| (slice(1), z.w));
         Taps {
             first: slice(0),
             second,
@@ -173,7 +177,10 @@ impl<S: Simd> Source<'_, S> {
         let y = fixed(s, &uv[1], level.size[0], half);
         let (wx, wy) = (x & s.i32(255) & linear, y & s.i32(255) & linear);
         let (x, y) = (x.sar::<8>(), y.sar::<8>());
-        let outside = |t: S::I| zero.gt(t) | (t + s.i32(1)).gt(last);
+        let outside = inlined(
+            #[inline(always)]
+            |t: S::I| zero.gt(t) | (t + s.i32(1)).gt(last),
+        );
         if ((outside(x) | outside(y)) & linear).any() {
             let edge = Edge {
                 face: face.to_array(),
@@ -185,7 +192,15 @@ impl<S: Simd> Source<'_, S> {
                 layer_texels: self.view.layer_texels,
             };
             let (index, missing) = edge.walk();
-            let index = index.map(|i| cube + s.load_i32(&i));
+            let index = each!(4; i in index => cube + s.load_i32(&i));
+            #[expect(
+                clippy::manual_map,
+                reason = "a closure would be compiled without the target feature"
+            )]
+            let missing = match missing {
+                Some(m) => Some(each!(4; m in m => s.load_i32(&m))),
+                None => None,
+            };
             let first = Tap {
                 index,
                 border: [zero; 4],
@@ -195,16 +210,22 @@ impl<S: Simd> Source<'_, S> {
             return Taps {
                 first,
                 second: None,
-                missing: missing.map(|m| m.map(|m| s.load_i32(&m))),
+                missing,
             };
         }
         // A point never leaves its face (R-SAMP-84).
-        let inside = |t: S::I| t.max(zero).min(last);
-        let axis = |t: S::I, w| Axis {
-            t: [inside(t), inside(t + s.i32(1))],
-            border: [zero; 2],
-            w,
-        };
+        let inside = inlined(
+            #[inline(always)]
+            |t: S::I| t.max(zero).min(last),
+        );
+        let axis = inlined(
+            #[inline(always)]
+            |t: S::I, w| Axis {
+                t: [inside(t), inside(t + s.i32(1))],
+                border: [zero; 2],
+                w,
+            },
+        );
         let base = cube + face * s.i32(self.view.layer_texels);
         Taps {
             first: self.flat(level, base, &axis(x, wx), &axis(y, wy)),
@@ -268,8 +289,8 @@ impl Edge {
 pub(super) fn fill_corners<S: Simd>(s: S, c: [S::F; 4], missing: &[S::I; 4]) -> [S::F; 4] {
     let third = s.f32(3.0);
     let others = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]];
-    [0, 1, 2, 3].map(|i| {
-        let [a, b, d] = others[i].map(|k| c[k]);
+    each!(4; i in [0, 1, 2, 3] => {
+        let [a, b, d] = each!(3; k in others[i] => c[k]);
         missing[i].select_f((a + b + d) / third, c[i])
     })
 }

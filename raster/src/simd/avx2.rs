@@ -3,7 +3,7 @@
 //! Every method is one to four instructions. The types can't be made without an [`Avx2`], and an `Avx2` not without
 //! [`Avx2::new`] having asked the processor; that is the safety argument of every block below.
 
-use super::{Floats, Ints, Simd, Words};
+use super::{Floats, Ints, Simd, Words, each, inlined};
 use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
@@ -138,8 +138,14 @@ impl Simd for Avx2 {
         let index = I32x8(self.clamp(words, index)).to_array();
         have!({
             // Elements 0..=last only. Lanes i and i + 4 share a register, then a 4x4 transpose per half.
-            let at = |i: usize| _mm_loadu_ps(words.start().add(index[i] as usize * 16).cast());
-            let pair = |i: usize| _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(at(i)), at(i + 4));
+            let at = inlined(
+                #[inline(always)]
+                |i: usize| _mm_loadu_ps(words.start().add(index[i] as usize * 16).cast()),
+            );
+            let pair = inlined(
+                #[inline(always)]
+                |i: usize| _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(at(i)), at(i + 4)),
+            );
             let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
             let (ab_lo, ab_hi) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
             let (cd_lo, cd_hi) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
@@ -149,7 +155,7 @@ impl Simd for Avx2 {
                 _mm256_shuffle_ps::<0b01_00_01_00>(ab_hi, cd_hi),
                 _mm256_shuffle_ps::<0b11_10_11_10>(ab_hi, cd_hi),
             ];
-            out.map(|v| I32x8(_mm256_castps_si256(v)))
+            each!(4; v in out => I32x8(_mm256_castps_si256(v)))
         })
     }
 }
@@ -332,6 +338,13 @@ impl Ints for I32x8 {
     #[inline(always)]
     fn sign_bits(self) -> u32 {
         have!(_mm256_movemask_ps(_mm256_castsi256_ps(self.0)) as u32)
+    }
+    #[inline(always)]
+    fn to_u32(self) -> [u32; 8] {
+        let mut out = [0; 8];
+        // Writes the local array.
+        have!(_mm256_storeu_si256(out.as_mut_ptr().cast(), self.0));
+        out
     }
     #[inline(always)]
     fn to_array(self) -> [i32; 8] {

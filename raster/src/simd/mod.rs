@@ -5,8 +5,8 @@
 //!                            └─►  S = Avx2: 256-bit registers, where the processor has them
 //! ```
 //!
-//! A kernel is generic over [`Simd`] and `#[inline(always)]`; [`Simd::call`] is its outermost frame and enables the
-//! instructions. Values of the AVX2 types exist only if [`avx2::Avx2::new`] found the processor able, which is what makes their
+//! A kernel is generic over [`Simd`] and `#[inline(always)]`, its closures too; [`Simd::call`] is its outermost frame and
+//! enables the instructions. Values of the AVX2 types exist only if [`avx2::Avx2::new`] found the processor able, which is what makes their
 //! safe methods safe. There is no fused multiply-add, no approximate reciprocal and no dependence on control
 //! registers here, so that all levels agree to the bit (law O6). Out-of-range indices of a gather are clamped to
 //! the view's last element: [`Words`] fixes the bounds once.
@@ -15,6 +15,69 @@
 pub mod avx2;
 pub mod portable;
 pub mod words;
+
+/// An array from an array of 2, 3 or 4, without a closure: closures are functions of their own, compiled without the
+/// instructions that [`Simd::call`] enables unless inlined, which only `#[inline(always)]` assures.
+macro_rules! each {
+    (2; $v:pat in $a:expr => $e:expr) => {{
+        let [a, b] = $a;
+        [
+            {
+                let $v = a;
+                $e
+            },
+            {
+                let $v = b;
+                $e
+            },
+        ]
+    }};
+    (3; $v:pat in $a:expr => $e:expr) => {{
+        let [a, b, c] = $a;
+        [
+            {
+                let $v = a;
+                $e
+            },
+            {
+                let $v = b;
+                $e
+            },
+            {
+                let $v = c;
+                $e
+            },
+        ]
+    }};
+    (4; $v:pat in $a:expr => $e:expr) => {{
+        let [a, b, c, d] = $a;
+        [
+            {
+                let $v = a;
+                $e
+            },
+            {
+                let $v = b;
+                $e
+            },
+            {
+                let $v = c;
+                $e
+            },
+            {
+                let $v = d;
+                $e
+            },
+        ]
+    }};
+}
+pub(crate) use each;
+
+/// The closure itself. Only as an argument may a closure carry `#[inline(always)]`, which kernels need.
+#[inline(always)]
+pub(crate) fn inlined<F>(f: F) -> F {
+    f
+}
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 pub use words::{AnyWords, Words};
@@ -76,8 +139,11 @@ pub trait Simd: Copy + Send + Sync + 'static {
     /// f32 from table look-ups by lane: `table[index & 255]`.
     #[inline(always)]
     fn pick256(self, table: &[f32; 256], index: Self::I) -> Self::F {
-        let index = index.to_array();
-        self.load_f32(&index.map(|i| table[(i & 255) as usize]))
+        let mut out = [0.0; 8];
+        for (out, i) in out.iter_mut().zip(index.to_array()) {
+            *out = table[(i & 255) as usize];
+        }
+        self.load_f32(&out)
     }
 }
 
@@ -188,6 +254,8 @@ pub trait Ints:
     }
     /// The numbers.
     fn to_array(self) -> [i32; 8];
+    /// The numbers, unsigned.
+    fn to_u32(self) -> [u32; 8];
     /// Unsigned 32-bit to f32, rounded once.
     #[inline(always)]
     fn unsigned_to_f32(self, low16: Self, scale: Self::F) -> Self::F {

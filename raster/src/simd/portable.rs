@@ -256,6 +256,10 @@ impl Ints for I32x8 {
         self.0.iter().enumerate().map(|(i, &a)| ((a as u32) >> 31) << i).sum()
     }
     #[inline(never)]
+    fn to_u32(self) -> [u32; 8] {
+        self.0.map(|v| v as u32)
+    }
+    #[inline(never)]
     fn to_array(self) -> [i32; 8] {
         self.0
     }
