@@ -1,5 +1,7 @@
 //! Whole passes against the rules: pipelines built from IR, on the interpreter and on native code, pixel by pixel.
 
+#![expect(clippy::disallowed_methods, reason = "powers of two as expected values are exact")]
+
 mod blend;
 mod depth;
 mod geometry;

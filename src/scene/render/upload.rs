@@ -226,8 +226,8 @@ pub(super) fn materials(
                 continue;
             };
             wanted.insert((texture.image, map.is_color()));
-            if !samplers.contains_key(&texture.sampler) {
-                samplers.insert(texture.sampler, sampler(device, &texture.sampler)?);
+            if let std::collections::btree_map::Entry::Vacant(slot) = samplers.entry(texture.sampler) {
+                slot.insert(sampler(device, &texture.sampler)?);
             }
         }
     }

@@ -63,6 +63,7 @@ impl Naive {
     }
 
     /// One level at a normalised coordinate.
+    #[expect(clippy::too_many_arguments, reason = "the operands of one filter")]
     fn level(
         &self,
         d: &SamplerDescriptor,
