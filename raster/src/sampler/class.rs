@@ -32,6 +32,10 @@ pub(super) trait Class: Copy + 'static {
     const INTEGER: bool;
     /// Whether the straight path ([`super::quick`]) is compiled for it.
     const QUICK: bool;
+    /// Whether anisotropic filtering has a straight path.
+    const LINE: bool = false;
+    /// Whether the straight path compares: single-component formats.
+    const COMPARE: bool;
     /// Eight texels as fetched.
     type Texel<S: Simd>: Copy;
 
@@ -83,6 +87,8 @@ impl Class for Rgba8 {
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
     const QUICK: bool = true;
+    const LINE: bool = true;
+    const COMPARE: bool = false;
     type Texel<S: Simd> = S::I;
 
     #[inline(always)]
@@ -151,6 +157,7 @@ impl Class for Norm8 {
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
     const QUICK: bool = true;
+    const COMPARE: bool = false;
     type Texel<S: Simd> = S::I;
 
     #[inline(always)]
@@ -198,7 +205,7 @@ impl Class for Norm8 {
         let mut out = [s.f32(0.0); 4];
         let columns = weight_pair(s, wx);
         let wy = wy.to_f32();
-        for c in 0..2 {
+        for (c, out) in out.iter_mut().enumerate().take(2) {
             if mask >> c & 1 != 0 {
                 let t = if c == 0 {
                     each!(4; t in t => t & s.i32(255))
@@ -208,7 +215,7 @@ impl Class for Norm8 {
                 // All sums are integers below 2^24: exact in f32 whatever the order.
                 let r0 = (t[0] | t[1].shl::<16>()).madd16(columns).to_f32();
                 let r1 = (t[2] | t[3].shl::<16>()).madd16(columns).to_f32();
-                out[c] = r0 * s.f32(256.0) + (r1 - r0) * wy;
+                *out = r0 * s.f32(256.0) + (r1 - r0) * wy;
             }
         }
         out
@@ -256,6 +263,8 @@ impl Class for Norm16 {
     const WEIGHT: f32 = 65536.0;
     const INTEGER: bool = true;
     const QUICK: bool = true;
+    const LINE: bool = true;
+    const COMPARE: bool = true;
     type Texel<S: Simd> = [S::I; 2];
 
     #[inline(always)]
@@ -279,7 +288,7 @@ impl Class for Norm16 {
     #[inline(always)]
     fn component<S: Simd>(s: S, t: [S::I; 2], c: usize) -> S::F {
         let w = t[c / 2];
-        if c.is_multiple_of(2) {
+        if c & 1 == 0 {
             (w & s.i32(0xffff)).to_f32()
         } else {
             w.shr::<16>().to_f32()
@@ -290,13 +299,13 @@ impl Class for Norm16 {
         let mut out = [s.f32(0.0); 4];
         let columns = weight_pair(s, wx);
         let bias = s.i32(0x8000_8000u32 as i32);
-        for c in 0..4 {
+        for (c, out) in out.iter_mut().enumerate() {
             if mask >> c & 1 != 0 {
                 let t = each!(4; t in t => t[c / 2]);
                 let pair = inlined(
                     #[inline(always)]
                     |a: S::I, b: S::I| {
-                        if c.is_multiple_of(2) {
+                        if c & 1 == 0 {
                             a.halves(b.shl::<16>())
                         } else {
                             a.shr::<16>().halves(b)
@@ -308,7 +317,7 @@ impl Class for Norm16 {
                 let r0 = (pair(t[0], t[1]) ^ bias).madd16(columns);
                 let r1 = (pair(t[2], t[3]) ^ bias).madd16(columns);
                 let sum = r0.shl::<8>() + (r1 - r0) * wy;
-                out[c] = (sum ^ s.i32(i32::MIN)).unsigned_to_f32(s.i32(0xffff), s.f32(65536.0));
+                *out = (sum ^ s.i32(i32::MIN)).unsigned_to_f32(s.i32(0xffff), s.f32(65536.0));
             }
         }
         out
@@ -321,6 +330,8 @@ pub(super) trait Decoder: Copy + 'static {
     const CODE: f32 = 1.0;
     /// As [`Class::QUICK`].
     const QUICK: bool = false;
+    /// As [`Class::COMPARE`].
+    const COMPARE: bool = false;
     /// As fetched.
     type Raw<S: Simd>: Copy;
     /// As [`Class::fetch`].
@@ -348,6 +359,7 @@ impl<D: Decoder> Class for Float<D> {
     const WEIGHT: f32 = 1.0;
     const INTEGER: bool = false;
     const QUICK: bool = D::QUICK;
+    const COMPARE: bool = D::COMPARE;
     type Texel<S: Simd> = D::Raw<S>;
 
     #[inline(always)]
@@ -377,9 +389,9 @@ impl<D: Decoder> Class for Float<D> {
         let mut out = [s.f32(0.0); 4];
         let unit = s.f32(1.0 / 256.0);
         let (wx, wy) = (wx.to_f32() * unit, wy.to_f32() * unit);
-        for c in 0..4 {
+        for (c, out) in out.iter_mut().enumerate() {
             if mask >> c & 1 != 0 {
-                out[c] = blend4(s, each!(4; t in t => D::component(s, t, c)), wx, wy);
+                *out = blend4(s, each!(4; t in t => D::component(s, t, c)), wx, wy);
             }
         }
         out
@@ -404,6 +416,7 @@ pub(super) struct Word32;
 
 impl Decoder for Word32 {
     const QUICK: bool = true;
+    const COMPARE: bool = true;
     type Raw<S: Simd> = [S::I; 4];
 
     #[inline(always)]
@@ -488,7 +501,7 @@ impl Decoder for Half {
     #[inline(always)]
     fn component<S: Simd>(s: S, raw: [S::I; 2], c: usize) -> S::F {
         let w = raw[c / 2];
-        if c.is_multiple_of(2) {
+        if c & 1 == 0 {
             (w & s.i32(0xffff)).half_to_f32()
         } else {
             w.shr::<16>().half_to_f32()
@@ -502,6 +515,7 @@ pub(super) struct Depth24;
 
 impl Decoder for Depth24 {
     const QUICK: bool = true;
+    const COMPARE: bool = true;
     const CODE: f32 = 16_777_215.0;
     type Raw<S: Simd> = S::I;
 

@@ -7,6 +7,7 @@ use crate::simd::{Floats, Ints, Simd, inlined};
 /// One level's figures, by lane.
 #[derive(Clone, Copy)]
 pub(super) struct Level<S: Simd> {
+    /// In 1/256 texels.
     pub size: [S::F; 3],
     pub last: [S::I; 3],
     pub base: S::I,
@@ -58,9 +59,9 @@ impl<S: Simd> Level<S> {
     fn from_tables(view: &Kernel, pick: impl Fn(&[i32; 16]) -> S::I) -> Level<S> {
         Level {
             size: [
-                pick(&view.size[0]).as_f32(),
-                pick(&view.size[1]).as_f32(),
-                pick(&view.size[2]).as_f32(),
+                pick(&view.size_fixed[0]).as_f32(),
+                pick(&view.size_fixed[1]).as_f32(),
+                pick(&view.size_fixed[2]).as_f32(),
             ],
             last: [pick(&view.last[0]), pick(&view.last[1]), pick(&view.last[2])],
             base: pick(&view.base),
@@ -123,12 +124,12 @@ pub(super) struct Axis<S: Simd> {
     pub w: S::I,
 }
 
-/// Fixed-point texel and weight before the address mode (R-SAMP-12, 13). `half` is 0.5 in lanes that filter linearly.
+/// 16.8 fixed point (R-SAMP-12, 13). `size` is in 1/256 texels: scaling by a power of two commutes with the rounding of
+/// both operations. `half` is half a texel, 128, in lanes that filter linearly.
 #[inline(always)]
-pub(super) fn fixed<S: Simd>(s: S, r: &Reduced<S>, size: S::F, half: S::F) -> S::I {
+pub(super) fn fixed<S: Simd>(r: &Reduced<S>, size: S::F, half: S::F) -> S::I {
     let x = r.u * size - half;
-    let x = (x.bits() & r.number).as_f32();
-    (x * s.f32(256.0)).round_i32()
+    (x.bits() & r.number).as_f32().round_i32()
 }
 
 /// One axis of a tap. `second` says whether the second texel is wanted at all.
@@ -148,8 +149,8 @@ pub(super) fn axis<S: Simd>(
     linear: S::I,
     second: bool,
 ) -> Axis<S> {
-    let half = (s.f32(0.5).bits() & linear).as_f32();
-    let x = fixed(s, r, size, half);
+    let half = (s.f32(128.0).bits() & linear).as_f32();
+    let x = fixed(r, size, half);
     let t0 = x.sar::<8>() + s.i32(offset);
     let w = x & s.i32(255) & linear;
     let (a, border_a) = address(s, mode, power_of_two, t0, last, offset);
@@ -285,7 +286,7 @@ mod tests {
             {
                 let r = reduce(P, mode, P.f32(u));
                 let run = |linear: i32| {
-                    let a = axis(P, mode, true, &r, P.f32(4.0), P.i32(3), 0, P.i32(linear), true);
+                    let a = axis(P, mode, true, &r, P.f32(4.0 * 256.0), P.i32(3), 0, P.i32(linear), true);
                     let pick = |i: usize| if a.border[i].any() { B } else { a.t[i].to_array()[0] };
                     (pick(0), pick(1), a.w.to_array()[0])
                 };
@@ -300,7 +301,7 @@ mod tests {
     fn nan_and_infinity_are_texel_zero_or_the_edge() {
         for mode in [Repeat, MirrorRepeat, ClampToEdge, MirrorOnce, ClampToBorder] {
             let r = reduce(P, mode, P.f32(f32::NAN));
-            let a = axis(P, mode, false, &r, P.f32(7.0), P.i32(6), 0, P.i32(-1), true);
+            let a = axis(P, mode, false, &r, P.f32(7.0 * 256.0), P.i32(6), 0, P.i32(-1), true);
             assert_eq!(
                 (a.t[0].to_array()[0], a.w.to_array()[0], a.border[0].any()),
                 (0, 0, false),
@@ -308,7 +309,7 @@ mod tests {
             );
         }
         let r = reduce(P, Repeat, P.f32(f32::INFINITY));
-        let a = axis(P, Repeat, false, &r, P.f32(7.0), P.i32(6), 0, P.i32(0), true);
+        let a = axis(P, Repeat, false, &r, P.f32(7.0 * 256.0), P.i32(6), 0, P.i32(0), true);
         assert_eq!(a.t[0].to_array()[0], 0);
     }
 }

@@ -199,10 +199,9 @@ fn sample_with<S: Simd>(
     family: &Family<S>,
     cells: &mut Cells,
 ) {
-    let op = SampleOp::decode(word);
     match family.quick {
-        Some(quick) if serves(view, sampler, word) => quick(s, view, texels, &sampler.d, op, cells),
-        _ => driver(s, view, texels, sampler, op, family, cells),
+        Some(quick) if serves(view, sampler, word, family) => quick(s, view, texels, &sampler.d, word, cells),
+        _ => driver(s, view, texels, sampler, SampleOp::decode(word), family, cells),
     }
 }
 
@@ -226,7 +225,7 @@ fn driver<S: Simd>(
 fn own(view: &Kernel) -> Texels<'_> {
     Texels {
         words: view.words,
-        bytes: view.format.info().bytes,
+        bytes: view.bytes,
         format: view.format,
     }
 }

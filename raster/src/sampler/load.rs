@@ -47,9 +47,9 @@ pub(super) fn load<S: Simd, C: Class>(s: S, view: &Kernel, texels: Texels<'_>, o
     };
     let l = Level::of(s, view, level);
     let mut at = [zero; 3];
-    for c in 0..axes {
-        at[c] = arg(c);
-        valid = valid & inside(at[c], l.last[c]);
+    for (c, at) in at.iter_mut().enumerate().take(axes) {
+        *at = arg(c);
+        valid = valid & inside(*at, l.last[c]);
     }
     let mut index = base + l.base + l.column(s, at[0]) + l.line(at[1]);
     if op.dim == Dim::D3 {

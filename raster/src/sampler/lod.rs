@@ -6,26 +6,71 @@
 use super::descriptor::{FilterMode, SamplerDescriptor};
 use crate::simd::{Floats, Ints, Simd, each, inlined};
 
-/// Base-2 logarithm of positive numbers, within 1e-5; powers of two are exact. (LODs have 8 fraction bits.) 0 gives -127,
-/// infinity and NaN 128 or more: they saturate any clamp.
+/// log2(m) on the 16 sixteenths of [1, 2) is about `AT[i] + SLOPE[i] * m`: the chords.
+const AT: [i32; 16] = bits([
+    -1.399_405_5,
+    -1.314_393_9,
+    -1.234_120_2,
+    -1.158_083_6,
+    -1.085_858_5,
+    -1.017_080_7,
+    -0.951_435_8,
+    -0.888_650_6,
+    -0.828_486,
+    -0.770_732_05,
+    -0.715_202_7,
+    -0.661_732_85,
+    -0.610_175_13,
+    -0.560_397_45,
+    -0.512_280_8,
+    -0.465_718_06,
+]);
+const SLOPE: [i32; 16] = bits([
+    1.399_405_5,
+    1.319_394_6,
+    1.248_040_2,
+    1.184_009_3,
+    1.126_229_3,
+    1.073_827_1,
+    1.026_085_4,
+    0.982_408_7,
+    0.942_299,
+    0.905_336_44,
+    0.871_164_56,
+    0.839_478_73,
+    0.810_017_17,
+    0.782_553_6,
+    0.756_891_4,
+    0.732_859,
+]);
+
+const fn bits(v: [f32; 16]) -> [i32; 16] {
+    let mut out = [0; 16];
+    let mut i = 0;
+    while i < 16 {
+        out[i] = v[i].to_bits() as i32;
+        i += 1;
+    }
+    out
+}
+
+/// Base-2 logarithm of positive numbers, within 0.0007 and monotone; powers of two are exact. An LOD, half of it, is off
+/// by a twelfth of the 1/256 it is rounded to, which buys a dependency chain half as long as a polynomial's. 0
+/// gives -127, infinity and NaN 128 or more: they saturate any clamp.
 #[inline(always)]
 pub fn log2<S: Simd>(s: S, x: S::F) -> S::F {
     // Without sign: the sign of a NaN differs between machines, and NaN shall saturate upwards on all of them.
     let bits = x.abs().bits();
     let e = (bits.shr::<23>() - s.i32(127)).to_f32();
-    // x = (1 + m) * 2^e. The polynomial interpolates log2(1 + m) / m at Chebyshev's points of [0, 1].
-    let m = ((bits & s.i32(0x7f_ffff)) | s.i32(0x3f80_0000)).as_f32() - s.f32(1.0);
-    let m2 = m * m;
-    let low = s.f32(1.442_681_4) + s.f32(-0.720_358_8) * m;
-    let middle = s.f32(0.468_658_86) + s.f32(-0.301_638) * m;
-    let high = s.f32(0.144_471_1) + s.f32(-0.033_822_045) * m;
-    e + m * (low + m2 * (middle + m2 * high))
+    let m = ((bits & s.i32(0x7f_ffff)) | s.i32(0x3f80_0000)).as_f32();
+    let i = bits.shr::<19>();
+    e + (s.pick16(&AT, i).as_f32() + s.pick16(&SLOPE, i).as_f32() * m)
 }
 
 /// Where the ideal footprint lies (R-SAMP-43, 44).
 #[derive(Clone, Copy)]
 pub struct Footprint<S: Simd> {
-    /// LOD before bias and clamps.
+    /// LOD before bias and clamps, times 256.
     pub lod: S::F,
     /// Taps along the major axis, 1..=16.
     pub taps: S::I,
@@ -33,7 +78,7 @@ pub struct Footprint<S: Simd> {
     pub axis: [S::F; 2],
 }
 
-/// Isotropic LOD of scaled derivatives (R-SAMP-41).
+/// Isotropic LOD of scaled derivatives (R-SAMP-41), times 256.
 #[inline(always)]
 pub fn isotropic<S: Simd>(s: S, dx: &[S::F], dy: &[S::F]) -> S::F {
     let square = inlined(
@@ -46,7 +91,7 @@ pub fn isotropic<S: Simd>(s: S, dx: &[S::F], dy: &[S::F]) -> S::F {
             sum
         },
     );
-    s.f32(0.5) * log2(s, square(dx).max(square(dy)))
+    s.f32(128.0) * log2(s, square(dx).max(square(dy)))
 }
 
 /// The axes of the ellipse that the scaled derivatives span, and what R-SAMP-43 makes of them.
@@ -89,7 +134,7 @@ pub fn anisotropic<S: Simd>(s: S, dx: [S::F; 2], dy: [S::F; 2], max: f32) -> Foo
     let taps = ((ratio * s.f32(256.0)).round_i32() + s.i32(255)).shr::<8>();
     let taps = zero.lt(length).select(taps, s.i32(1)).min(s.i32(16)).max(s.i32(1));
     Footprint {
-        lod: log2(s, minor),
+        lod: s.f32(256.0) * log2(s, minor),
         taps,
         axis,
     }
@@ -106,23 +151,27 @@ pub struct Levels<S: Simd> {
     pub linear: S::I,
 }
 
-/// Bias, clamps, and the choice of levels and filter (R-SAMP-3, 31, 32, 45). `count` levels exist.
+/// Bias, clamps, and the choice of levels and filter (R-SAMP-3, 31, 32, 45). `lod` is times 256, `count` levels exist.
 #[inline(always)]
 pub fn levels<S: Simd>(s: S, d: &SamplerDescriptor, count: u32, lod: S::F) -> Levels<S> {
-    let lod = lod + s.f32(d.lod_bias);
-    let lod = lod.min(s.f32(d.lod_max_clamp)).max(s.f32(d.lod_min_clamp));
-    let flag = inlined(
-        #[inline(always)]
-        |f: FilterMode| s.i32(-i32::from(f == FilterMode::Linear)),
-    );
+    let lod = lod + s.f32(d.lod_bias * 256.0);
     let linear = if d.mag_filter == d.min_filter {
-        flag(d.mag_filter)
+        flag(s, d.mag_filter)
     } else {
-        lod.le(s.f32(0.0)).select(flag(d.mag_filter), flag(d.min_filter))
+        let clamped = lod
+            .min(s.f32(d.lod_max_clamp * 256.0))
+            .max(s.f32(d.lod_min_clamp * 256.0));
+        clamped
+            .le(s.f32(0.0))
+            .select(flag(s, d.mag_filter), flag(s, d.min_filter))
     };
-    // Clamping to the levels before the conversion changes no result: beyond them both levels are the same one.
-    let inside = lod.max(s.f32(0.0)).min(s.f32((count - 1) as f32));
-    let fixed = (inside * s.f32(256.0)).round_i32();
+    // Clamping to the levels as well changes no result: beyond them both levels are the same one. NaN takes the
+    // upper clamp.
+    let last = (count - 1) as f32;
+    let high = d.lod_max_clamp.min(last);
+    let low = d.lod_min_clamp.min(last);
+    let inside = lod.min(s.f32(high * 256.0)).max(s.f32(low * 256.0));
+    let fixed = inside.round_i32();
     match d.mipmap_filter {
         FilterMode::Nearest => Levels {
             level: (fixed + s.i32(128)).sar::<8>(),
@@ -135,6 +184,12 @@ pub fn levels<S: Simd>(s: S, d: &SamplerDescriptor, count: u32, lod: S::F) -> Le
             linear,
         },
     }
+}
+
+/// A mask for all lanes.
+#[inline(always)]
+pub fn flag<S: Simd>(s: S, f: FilterMode) -> S::I {
+    s.i32(-i32::from(f == FilterMode::Linear))
 }
 
 #[cfg(test)]
@@ -157,14 +212,14 @@ mod tests {
             let exact = libm::log2(f64::from(x));
             worst = worst.max((f64::from(log(x)) - exact).abs());
         }
-        assert!(worst < 1.0e-5, "{worst}");
+        assert!(worst < 7.0e-4, "{worst}");
         assert!(log(0.0) <= -127.0 && log(f32::INFINITY) >= 128.0);
     }
 
     fn aniso(dx: [f32; 2], dy: [f32; 2], max: f32) -> (f32, i32, [f32; 2]) {
         let f = anisotropic(P, dx.map(|d| P.f32(d)), dy.map(|d| P.f32(d)), max);
         (
-            f.lod.to_array()[0],
+            f.lod.to_array()[0] / 256.0,
             f.taps.to_array()[0],
             f.axis.map(|a| a.to_array()[0]),
         )
@@ -173,10 +228,12 @@ mod tests {
     /// `spec/worked/lod.out`, and R-SAMP-43's table.
     #[test]
     fn worked_lods() {
-        let iso = |dx: [f32; 2], dy: [f32; 2]| isotropic(P, &dx.map(|d| P.f32(d)), &dy.map(|d| P.f32(d))).to_array()[0];
+        let iso = |dx: [f32; 2], dy: [f32; 2]| {
+            isotropic(P, &dx.map(|d| P.f32(d)), &dy.map(|d| P.f32(d))).to_array()[0] / 256.0
+        };
         assert_eq!(iso([1.0, 0.0], [0.0, 1.0]), 0.0);
         assert_eq!(iso([2.0, 0.0], [0.0, 1.0]), 1.0);
-        assert!((iso([3.0, 4.0], [0.0, 1.0]) - 2.321_928).abs() < 1e-5);
+        assert!((iso([3.0, 4.0], [0.0, 1.0]) - 2.321_928).abs() < 4e-4);
         assert_eq!(iso([0.5, 0.0], [0.0, 0.5]), -1.0);
         assert!(iso([0.0; 2], [0.0; 2]) < -60.0);
 
@@ -186,7 +243,7 @@ mod tests {
         assert_eq!(aniso([2.0, 0.0], [0.0, 0.25], 16.0), (-2.0, 2, [2.0, 0.0]));
         assert_eq!(aniso([1.0, 0.0], [0.0, 1.0], 16.0), (0.0, 1, [0.0, 1.0]));
         let (lod, taps, axis) = aniso([6.0, 6.0], [-1.0, 1.0], 16.0);
-        assert!((lod - 0.5).abs() < 1e-5 && taps == 6, "{lod} {taps}");
+        assert!((lod - 0.5).abs() < 7e-4 && taps == 6, "{lod} {taps}");
         assert!((axis[0] - 6.0).abs() < 1e-5 && (axis[1] - 6.0).abs() < 1e-5);
         assert_eq!(aniso([0.0; 2], [0.0; 2], 16.0).1, 1);
     }
@@ -199,7 +256,7 @@ mod tests {
             (axis[0] - 3.928_334).abs() < 1e-5 && (axis[1] - 2.427_844).abs() < 1e-5,
             "{axis:?}"
         );
-        assert!((lod - libm::log2f(2.381_966)).abs() < 1e-5);
+        assert!((lod - libm::log2f(2.381_966)).abs() < 7e-4);
         assert_eq!(taps, 2);
     }
 
@@ -215,7 +272,7 @@ mod tests {
         };
         let check = |d: SamplerDescriptor, lod: f32, linear: (i32, i32), point: i32, min: bool| {
             let of = |mipmap_filter| {
-                let l = levels(P, &SamplerDescriptor { mipmap_filter, ..d }, 6, P.f32(lod));
+                let l = levels(P, &SamplerDescriptor { mipmap_filter, ..d }, 6, P.f32(lod * 256.0));
                 (
                     l.level.to_array()[0],
                     l.weight.to_array()[0],

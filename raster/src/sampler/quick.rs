@@ -1,22 +1,24 @@
 //! The straight path: 2d textures, clamped or repeated, no offset. Nearly all samples are this, so that it is
-//! compiled whole for the common format classes: a call is some 400 instructions from the cells to the cells.
+//! compiled whole for the common format classes: a call is some 400 instructions from the cells to the cells. They
+//! depend on one another, and only half as many more fit the processor's window, so what counts is the longest chain.
 //!
-//! It gives the same bits as the driver of `sample.rs` (a test compares them): same operations, same order.
+//! It gives the same bits as the driver of `sample.rs` (tests compare the levels, and the portable one has no
+//! straight path): same operations, same order.
 
 use super::class::Class;
-use super::coords::{Level, fixed, reduce};
-use super::descriptor::{AddressMode, FilterMode, Reduction, Sampler, SamplerDescriptor};
+use super::coords::{Level, Reduced, fixed, reduce};
+use super::descriptor::{AddressMode, CompareFunction, FilterMode, Reduction, Sampler, SamplerDescriptor};
 use super::lod::{isotropic, levels};
 use super::sample::{Args, Cells, missing, quantise};
 use super::select::{Selection, select};
-use super::surface::{Texels, add, compare, mix, weigh};
+use super::surface::{Family, Texels, add, compare, mix, weigh};
 use super::view::Kernel;
 use crate::simd::{Floats, Ints, Simd, each, inlined};
-use quadrille_frontend::ir::{Dim, Lod, SampleOp};
+use quadrille_frontend::ir::{Lod, SampleOp};
 use quadrille_jit::abi::{Cell, RESULT_CELL};
 
 /// A whole call of the straight path.
-pub(super) type QuickFn<S> = fn(S, &Kernel, Texels<'_>, &SamplerDescriptor, SampleOp, &mut Cells);
+pub(super) type QuickFn<S> = fn(S, &Kernel, Texels<'_>, &SamplerDescriptor, u64, &mut Cells);
 
 /// What a sampler lets the straight path do, worked out when it is made.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +27,8 @@ pub(super) struct Straight {
     usable: bool,
     /// Repeated in u or v: needs sizes of powers of two.
     repeats: bool,
+    /// Several taps along a line.
+    anisotropic: bool,
 }
 
 impl Straight {
@@ -34,17 +38,22 @@ impl Straight {
         Straight {
             usable: simple(u) && simple(v) && d.mag_filter == d.min_filter && d.reduction == Reduction::WeightedAverage,
             repeats: [u, v].contains(&AddressMode::Repeat),
+            anisotropic: d.max_anisotropy > 1,
         }
     }
 }
 
 /// Whether the straight path serves a call; `word` is the encoded operation.
 #[inline(always)]
-pub(super) fn serves(view: &Kernel, sampler: &Sampler, word: u64) -> bool {
+pub(super) fn serves<S: Simd>(view: &Kernel, sampler: &Sampler, word: u64, family: &Family<S>) -> bool {
     // Everything but array, source of the LOD, comparison and mask is 0, and the shape is 2d.
-    const FREE: u64 = 1 << 2 | 7 << 3 | 1 << 6 | 15 << 10;
+    const FREE: u64 = 1 << 2 | 7 << 3 | 15 << 10;
+    let free = if family.compares { FREE | 1 << 6 } else { FREE };
     let straight = sampler.straight;
-    word & !FREE == 1 && straight.usable && (view.power_of_two || !straight.repeats)
+    word & !free == 1
+        && straight.usable
+        && (view.power_of_two || !straight.repeats)
+        && (family.line || !straight.anisotropic)
 }
 
 /// Filters, or compares.
@@ -54,171 +63,203 @@ pub(super) fn quick<S: Simd, C: Class>(
     view: &Kernel,
     texels: Texels<'_>,
     d: &SamplerDescriptor,
-    op: SampleOp,
+    word: u64,
     cells: &mut Cells,
 ) {
     s.call(
         #[inline(always)]
         |s| {
-            if op.compare {
-                inside::<S, C, true>(s, view, texels, d, op, cells);
-            } else {
-                inside::<S, C, false>(s, view, texels, d, op, cells);
+            let op = SampleOp::decode(word);
+            let line = C::LINE && d.max_anisotropy > 1 && !matches!(op.lod, Lod::Level | Lod::Zero);
+            if line {
+                inside::<S, C, false, true>(s, view, texels, d, word, cells);
+            } else if !op.compare {
+                inside::<S, C, false, false>(s, view, texels, d, word, cells);
+            } else if C::COMPARE {
+                inside::<S, C, true, false>(s, view, texels, d, word, cells);
             }
         },
     );
 }
 
+/// The general choice of levels, out of the way: its operands pass through memory.
 #[inline(never)]
 fn selected<S: Simd>(
     s: S,
     view: &Kernel,
     d: &SamplerDescriptor,
-    op: SampleOp,
-    args: &mut Args<'_>,
-    uvw: &[S::F; 3],
+    word: u64,
+    cells: &Cells,
+    next: usize,
+    uvw: [S::F; 3],
 ) -> Selection<S> {
     s.call(
         #[inline(always)]
-        |s| select(s, view, d, &op, args, *uvw),
+        |s| select(s, view, d, &SampleOp::decode(word), &mut Args::at(cells, next), uvw),
     )
 }
 
+/// What taps share.
+struct Tap<'a, S: Simd> {
+    s: S,
+    view: &'a Kernel,
+    texels: Texels<'a>,
+    repeats: [bool; 2],
+    linear: bool,
+    half: S::F,
+    layer: S::I,
+    mask: u8,
+    function: CompareFunction,
+    reference: S::F,
+}
+
+impl<S: Simd> Tap<'_, S> {
+    #[inline(always)]
+    fn reduce(&self, uv: [S::F; 2]) -> [Reduced<S>; 2] {
+        each!(2; c in [0, 1] => {
+            let mode = if self.repeats[c] { AddressMode::Repeat } else { AddressMode::ClampToEdge };
+            reduce(self.s, mode, uv[c])
+        })
+    }
+
+    /// One level's value, in filtered units (comparisons: 0 to 1, in the first component).
+    #[inline(always)]
+    fn at<C: Class, const COMPARE: bool>(&self, uv: &[Reduced<S>; 2], level: &Level<S>) -> [S::F; 4] {
+        let s = self.s;
+        let zero = s.i32(0);
+        let axes = each!(2; c in [0, 1] => {
+            let x = fixed(&uv[c], level.size[c], self.half);
+            let (t, w) = (x.sar::<8>(), x & s.i32(255));
+            let next = t + s.i32(1);
+            let last = level.last[c];
+            if self.repeats[c] {
+                ([t & last, next & last], w)
+            } else {
+                ([t.max(zero).min(last), next.max(zero).min(last)], w)
+            }
+        });
+        let [([x0, x1], wx), ([y0, y1], wy)] = axes;
+        let base = level.base + self.layer;
+        let (c0, r0) = (level.column(s, x0), base + level.line(y0));
+        let Texels { words, bytes, .. } = self.texels;
+        let mut out = [s.f32(0.0); 4];
+        if self.linear {
+            let (c1, r1) = (level.column(s, x1), base + level.line(y1));
+            let index = [r0 + c0, r0 + c1, r1 + c0, r1 + c1];
+            let t = C::fetch::<S, 4>(s, self.view, words, bytes, index);
+            if COMPARE {
+                let pass = each!(4; t in t => compare(s, self.function, self.reference, C::component(s, t, 0)));
+                out[0] = weigh(s, pass, wx, wy);
+                return out;
+            }
+            return C::bilinear(s, t, wx, wy, self.mask);
+        }
+        let [t] = C::fetch::<S, 1>(s, self.view, words, bytes, [r0 + c0]);
+        if COMPARE {
+            let pass = compare(s, self.function, self.reference, C::component(s, t, 0));
+            out[0] = (pass & s.f32(1.0).bits()).as_f32();
+            return out;
+        }
+        for (c, out) in out.iter_mut().enumerate() {
+            if self.mask >> c & 1 != 0 {
+                *out = C::component(s, t, c);
+            }
+        }
+        out
+    }
+}
+
 #[inline(always)]
-fn inside<S: Simd, C: Class, const COMPARE: bool>(
+fn inside<S: Simd, C: Class, const COMPARE: bool, const LINE: bool>(
     s: S,
     view: &Kernel,
     texels: Texels<'_>,
     d: &SamplerDescriptor,
-    op: SampleOp,
+    word: u64,
     cells: &mut Cells,
 ) {
-    let op = SampleOp {
-        dim: Dim::D2,
-        gather: None,
-        offset: [0; 3],
-        compare: COMPARE,
-        ..op
-    };
-    let mut args = Args::new(cells);
-    let uvw = args.vector(s, 2);
-    let layer = if op.array {
-        args.int(s).max(s.i32(0)).min(s.i32(view.last_layer)) * s.i32(view.layer_texels)
-    } else {
-        s.i32(0)
-    };
-    let reference = if COMPARE {
-        quantise(s, view.format, args.float(s))
-    } else {
-        s.f32(0.0)
-    };
-    let explicit = matches!(op.lod, Lod::Level | Lod::Zero);
-    let linear = d.mag_filter == FilterMode::Linear;
-    let selection = if op.lod == Lod::Implicit && d.max_anisotropy == 1 && view.levels > 1 {
+    let op = SampleOp::decode(word);
+    let uv = [s.load_u32(&cells[1].0).as_f32(), s.load_u32(&cells[2].0).as_f32()];
+    let zero = s.i32(0);
+    let mut next = 3;
+    let mut layer = zero;
+    if op.array {
+        layer = s.load_u32(&cells[next].0).max(zero).min(s.i32(view.last_layer)) * s.i32(view.layer_texels);
+        next += 1;
+    }
+    let mut reference = s.f32(0.0);
+    if COMPARE {
+        reference = quantise(s, view.format, s.load_u32(&cells[next].0).as_f32());
+        next += 1;
+    }
+    let (mut level, mut fraction, mut count, mut line) = (zero, zero, 1, None);
+    if LINE || (view.levels > 1 && op.lod != Lod::Implicit) {
+        let chosen = selected(s, view, d, word, cells, next, [uv[0], uv[1], s.f32(0.0)]);
+        (level, fraction) = (chosen.levels.level, chosen.levels.weight);
+        if LINE {
+            (count, line) = (chosen.count, chosen.footprint);
+        }
+    } else if view.levels > 1 {
         let difference = inlined(
             #[inline(always)]
-            |lane: [S::F; 2]| each!(2; c in [0, 1] => (lane[c] - uvw[c].quad::<0>()) * s.i32(view.size[c][0]).as_f32()),
+            |to: [S::F; 2]| each!(2; c in [0, 1] => (to[c] - uv[c].quad::<0>()) * s.f32(view.size[c])),
         );
-        let dx = difference([uvw[0].quad::<1>(), uvw[1].quad::<1>()]);
-        let dy = difference([uvw[0].quad::<2>(), uvw[1].quad::<2>()]);
-        Selection {
-            levels: levels(s, d, view.levels, isotropic(s, &dx, &dy)),
-            count: 1,
-            footprint: None,
-        }
-    } else if view.levels == 1 && (explicit || d.max_anisotropy == 1) {
-        Selection::first_level(s, d)
-    } else {
-        selected(s, view, d, op, &mut args, &uvw)
+        let dx = difference([uv[0].quad::<1>(), uv[1].quad::<1>()]);
+        let dy = difference([uv[0].quad::<2>(), uv[1].quad::<2>()]);
+        let chosen = levels(s, d, view.levels, isotropic(s, &dx, &dy));
+        (level, fraction) = (chosen.level, chosen.weight);
+    }
+    let linear = d.mag_filter == FilterMode::Linear;
+    let tap = Tap {
+        s,
+        view,
+        texels,
+        repeats: [d.address[0] == AddressMode::Repeat, d.address[1] == AddressMode::Repeat],
+        linear,
+        half: s.f32(if linear { 128.0 } else { 0.0 }),
+        layer,
+        mask: if COMPARE {
+            1
+        } else {
+            view.in_memory_order(op.mask) & view.present
+        },
+        function: d.compare.unwrap_or(CompareFunction::Never),
+        reference,
     };
-    let components = view.format.info().components;
-    let mask = if COMPARE {
-        1
-    } else {
-        view.in_memory_order(op.mask) & ((1 << components) - 1) as u8
-    };
-
-    let lv = &selection.levels;
-    let blended = view.levels > 1 && lv.weight.gt(s.i32(0)).any();
-    let (lower, upper) = Level::pair(s, view, lv.level, blended);
-    let weight = lv.weight.to_f32() * s.f32(1.0 / 256.0);
-    let half = s.f32(if linear { 0.5 } else { 0.0 });
-    let function = d.compare.unwrap_or(super::descriptor::CompareFunction::Never);
+    let mask = tap.mask;
+    let blended = view.levels > 1 && fraction.gt(zero).any();
+    let (lower, upper) = Level::pair(s, view, level, blended);
+    let weight = fraction.to_f32() * s.f32(1.0 / 256.0);
+    let join = inlined(
+        #[inline(always)]
+        |a: [S::F; 4], b: [S::F; 4]| mix(s, COMPARE || C::INTEGER, a, b, weight, mask),
+    );
     let mut sum = [s.f32(0.0); 4];
-    for i in 1..=selection.count {
-        let at = match &selection.footprint {
-            Some(f) => f.tap(s, uvw, i),
-            None => uvw,
-        };
-        let uv = each!(2; c in [0, 1] => {
-            let mode = if d.address[c] == AddressMode::Repeat { AddressMode::Repeat } else { AddressMode::ClampToEdge };
-            reduce(s, mode, at[c])
-        });
-        let mut value = [s.f32(0.0); 4];
-        for k in 0..1 + usize::from(blended) {
-            let level = if k == 0 { &lower } else { &upper };
-            let axes = each!(2; c in [0, 1] => {
-                let x = fixed(s, &uv[c], level.size[c], half);
-                let (t, w) = (x.sar::<8>(), x & s.i32(255));
-                let next = t + s.i32(1);
-                let last = level.last[c];
-                if d.address[c] == AddressMode::Repeat {
-                    ([t & last, next & last], w)
-                } else {
-                    let zero = s.i32(0);
-                    ([t.max(zero).min(last), next.max(zero).min(last)], w)
-                }
-            });
-            let [([x0, x1], wx), ([y0, y1], wy)] = axes;
-            let base = level.base + layer;
-            let (c0, r0) = (level.column(s, x0), base + level.line(y0));
-            let v = if linear {
-                let (c1, r1) = (level.column(s, x1), base + level.line(y1));
-                let index = [r0 + c0, r0 + c1, r1 + c0, r1 + c1];
-                let t = C::fetch::<S, 4>(s, view, texels.words, texels.bytes, index);
-                if COMPARE {
-                    let pass = each!(4; t in t => compare(s, function, reference, C::component(s, t, 0)));
-                    [weigh(s, pass, wx, wy); 4]
-                } else {
-                    C::bilinear(s, t, wx, wy, mask)
-                }
+    let mut divisor = s.f32(C::CODE * if linear { C::WEIGHT } else { 1.0 });
+    if let Some(line) = &line {
+        for i in 1..=count {
+            let point = tap.reduce(line.tap(s, uv, i));
+            let mut value = [s.f32(0.0); 4];
+            for k in 0..1 + usize::from(blended) {
+                let v = tap.at::<C, COMPARE>(&point, if k == 0 { &lower } else { &upper });
+                value = if k == 0 { v } else { join(value, v) };
+            }
+            sum = if i == 1 {
+                value
             } else {
-                let [t] = C::fetch::<S, 1>(s, view, texels.words, texels.bytes, [r0 + c0]);
-                let mut out = [s.f32(0.0); 4];
-                if COMPARE {
-                    let pass = compare(s, function, reference, C::component(s, t, 0));
-                    out[0] = (pass & s.f32(1.0).bits()).as_f32();
-                } else {
-                    for (c, out) in out.iter_mut().enumerate() {
-                        if mask >> c & 1 != 0 {
-                            *out = C::component(s, t, c);
-                        }
-                    }
-                }
-                out
-            };
-            value = if k == 0 {
-                v
-            } else {
-                mix(s, COMPARE || C::INTEGER, value, v, weight, mask)
+                add(s, sum, value, !s.i32(i).gt(line.taps))
             };
         }
-        sum = match &selection.footprint {
-            Some(f) if i > 1 => add(s, sum, value, !s.i32(i).gt(f.taps)),
-            _ => value,
-        };
+        divisor = divisor * line.taps.to_f32();
+    } else {
+        let point = tap.reduce(uv);
+        sum = tap.at::<C, COMPARE>(&point, &lower);
+        if blended {
+            sum = join(sum, tap.at::<C, COMPARE>(&point, &upper));
+        }
     }
 
-    let weighs = if linear { C::WEIGHT } else { 1.0 };
-    let mut divisor = s.f32(if COMPARE { 1.0 } else { C::CODE * weighs });
-    let mut divides = !COMPARE && C::CODE != 1.0;
-    if let Some(f) = &selection.footprint
-        && selection.count > 1
-    {
-        divisor = divisor * f.taps.to_f32();
-        divides = true;
-    }
-    let swap = view.swap;
+    let divides = !COMPARE && (LINE || C::CODE != 1.0);
     for (c, value) in sum.into_iter().enumerate() {
         if mask >> c & 1 != 0 {
             let mut v = value;
@@ -228,7 +269,7 @@ fn inside<S: Simd, C: Class, const COMPARE: bool>(
             if !COMPARE && !C::INTEGER && linear {
                 v = v.ordered().select_f(v, s.i32(0x7fc0_0000).as_f32());
             }
-            let to = if swap && c.is_multiple_of(2) { 2 - c } else { c };
+            let to = if view.swap && c % 2 == 0 { 2 - c } else { c };
             cells[RESULT_CELL + to] = Cell(v.bits().to_u32());
         }
     }
@@ -236,8 +277,12 @@ fn inside<S: Simd, C: Class, const COMPARE: bool>(
         cells[RESULT_CELL + 1] = Cell([u32::MAX; 8]);
         return;
     }
-    for c in usize::from(components)..4 {
-        cells[RESULT_CELL + c] = Cell(missing(s, view, c).bits().to_u32());
+    if view.present != 15 {
+        for c in 1..4 {
+            if view.present >> c & 1 == 0 {
+                cells[RESULT_CELL + c] = Cell(missing(s, view, c).bits().to_u32());
+            }
+        }
     }
     cells[RESULT_CELL + 4] = Cell([u32::MAX; 8]);
 }

@@ -31,8 +31,8 @@ pub(super) struct Args<'a> {
 
 impl<'a> Args<'a> {
     #[inline(always)]
-    pub fn new(cells: &'a Cells) -> Args<'a> {
-        Args { cells, next: 1 }
+    pub fn at(cells: &'a Cells, next: usize) -> Args<'a> {
+        Args { cells, next }
     }
 
     #[inline(always)]
@@ -68,7 +68,7 @@ pub(super) fn sample<S: Simd>(
     family: &Family<S>,
     cells: &mut Cells,
 ) {
-    let mut args = Args::new(cells);
+    let mut args = Args::at(cells, 1);
     let uvw = args.vector(s, op.dim.coords());
     let layer = if op.array {
         let index = args.int(s).max(s.i32(0)).min(s.i32(view.last_layer));
@@ -83,14 +83,13 @@ pub(super) fn sample<S: Simd>(
         s.f32(0.0)
     };
     let selection = select(s, view, d, &op, &mut args, uvw);
-    let components = view.format.info().components;
     // Components in memory order; those that the format lacks cost nothing.
     let wanted = match op.gather {
         _ if op.compare => 1,
         Some(c) => 1 << (c & 3),
         None => op.mask,
     };
-    let mask = view.in_memory_order(wanted) & ((1 << components) - 1) as u8;
+    let mask = view.in_memory_order(wanted) & view.present;
     let linear = op.gather.is_some() || selection.levels.linear.any();
     let offset = op.offset.map(i32::from);
     let source = Source {
@@ -124,8 +123,10 @@ pub(super) fn sample<S: Simd>(
         if view.swap {
             out.swap(0, 2);
         }
-        for (c, out) in out.iter_mut().enumerate().skip(usize::from(components)) {
-            *out = missing(s, view, c);
+        for (c, out) in out.iter_mut().enumerate() {
+            if view.present >> c & 1 == 0 {
+                *out = missing(s, view, c);
+            }
         }
     }
     let count = op.components();
@@ -214,7 +215,10 @@ fn filtered<S: Simd>(
     let mut sum = [s.f32(0.0); 4];
     for i in 1..=selection.count {
         let at = match &selection.footprint {
-            Some(f) => f.tap(s, uvw, i),
+            Some(f) => {
+                let [u, v] = f.tap(s, [uvw[0], uvw[1]], i);
+                [u, v, uvw[2]]
+            }
             None => uvw,
         };
         let point = source.point(at);

@@ -17,23 +17,6 @@ pub(super) struct Selection<S: Simd> {
     pub footprint: Option<Line<S>>,
 }
 
-impl<S: Simd> Selection<S> {
-    /// The first level alone, by the magnification filter.
-    #[inline(always)]
-    pub fn first_level(s: S, d: &SamplerDescriptor) -> Selection<S> {
-        let linear = s.i32(-i32::from(d.mag_filter == FilterMode::Linear));
-        Selection {
-            levels: Levels {
-                level: s.i32(0),
-                weight: s.i32(0),
-                linear,
-            },
-            count: 1,
-            footprint: None,
-        }
-    }
-}
-
 /// Taps along a line.
 pub(super) struct Line<S: Simd> {
     /// Major axis in normalised coordinates.
@@ -47,9 +30,9 @@ pub(super) struct Line<S: Simd> {
 impl<S: Simd> Line<S> {
     /// Coordinates of tap `i`, from 1 (R-SAMP-44).
     #[inline(always)]
-    pub fn tap(&self, s: S, uvw: [S::F; 3], i: i32) -> [S::F; 3] {
+    pub fn tap(&self, s: S, uv: [S::F; 2], i: i32) -> [S::F; 2] {
         let along = s.f32(i as f32) * self.step - s.f32(0.5);
-        [uvw[0] + self.axis[0] * along, uvw[1] + self.axis[1] * along, uvw[2]]
+        [uv[0] + self.axis[0] * along, uv[1] + self.axis[1] * along]
     }
 }
 
@@ -80,7 +63,7 @@ pub(super) fn select<S: Simd>(
     }
     let lod = match op.lod {
         Lod::Zero => s.f32(0.0),
-        Lod::Level => args.float(s),
+        Lod::Level => args.float(s) * s.f32(256.0),
         Lod::Implicit | Lod::Bias | Lod::Grad => {
             let coords = op.dim.coords();
             let (dx, dy) = if op.lod == Lod::Grad {
@@ -97,10 +80,10 @@ pub(super) fn select<S: Simd>(
                     to(each!(3; c in uvw => c.quad::<2>())),
                 )
             };
-            let size = each!(3; c in [0, 1, 2] => s.i32(view.size[c][0]).as_f32());
+            let size = each!(3; c in [0, 1, 2] => s.f32(view.size[c]));
             let bias = if op.lod == Lod::Bias {
                 // R-SAMP-61.
-                args.float(s).max(s.f32(-16.0)).min(s.f32(15.99))
+                args.float(s).max(s.f32(-16.0)).min(s.f32(15.99)) * s.f32(256.0)
             } else {
                 s.f32(0.0)
             };

@@ -61,6 +61,10 @@ pub(super) struct Family<S: Simd> {
     /// As [`Class::INTEGER`].
     pub integer: bool,
     pub tap: TapFn<S>,
+    /// As [`Class::COMPARE`].
+    pub compares: bool,
+    /// As [`Class::LINE`].
+    pub line: bool,
     /// Where it is worth its size.
     pub quick: Option<QuickFn<S>>,
 }
@@ -74,6 +78,8 @@ impl<S: Simd, C: Class> FamilyOf<S, C> {
         weight: C::WEIGHT,
         integer: C::INTEGER,
         tap: tap::<S, C>,
+        compares: C::COMPARE,
+        line: C::LINE,
         quick: if S::FAST && C::QUICK { Some(quick::<S, C>) } else { None },
     };
 }

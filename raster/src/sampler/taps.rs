@@ -170,11 +170,11 @@ impl<S: Simd> Source<'_, S> {
     fn cube(&self, face: S::I, uv: &[Reduced<S>; 2], level: &Level<S>, linear: S::I) -> Taps<S> {
         let s = self.s;
         let zero = s.i32(0);
-        let half = (s.f32(0.5).bits() & linear).as_f32();
+        let half = (s.f32(128.0).bits() & linear).as_f32();
         let last = level.last[0];
         let cube = level.base + self.layer;
-        let x = fixed(s, &uv[0], level.size[0], half);
-        let y = fixed(s, &uv[1], level.size[0], half);
+        let x = fixed(&uv[0], level.size[0], half);
+        let y = fixed(&uv[1], level.size[0], half);
         let (wx, wy) = (x & s.i32(255) & linear, y & s.i32(255) & linear);
         let (x, y) = (x.sar::<8>(), y.sar::<8>());
         let outside = inlined(
@@ -193,10 +193,7 @@ impl<S: Simd> Source<'_, S> {
             };
             let (index, missing) = edge.walk();
             let index = each!(4; i in index => cube + s.load_i32(&i));
-            #[expect(
-                clippy::manual_map,
-                reason = "a closure would be compiled without the target feature"
-            )]
+            #[expect(clippy::manual_map, reason = "a closure would be compiled without the instructions")]
             let missing = match missing {
                 Some(m) => Some(each!(4; m in m => s.load_i32(&m))),
                 None => None,

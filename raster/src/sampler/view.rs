@@ -28,9 +28,11 @@ pub(super) struct Kernel {
     pub samples: i32,
     /// Texels from one layer to the next.
     pub layer_texels: i32,
-    /// Width, height, depth by level, as f32 bits.
-    pub size: [[i32; TABLE]; 3],
-    /// The same minus one, as integers.
+    /// Width, height, depth of the first level.
+    pub size: [f32; 3],
+    /// The same by level in 1/256 texels, as f32 bits.
+    pub size_fixed: [[i32; TABLE]; 3],
+    /// The same minus one, in texels, as integers.
     pub last: [[i32; TABLE]; 3],
     /// First texel by level, of the view's first layer.
     pub base: [i32; TABLE],
@@ -42,6 +44,10 @@ pub(super) struct Kernel {
     pub power_of_two: bool,
     /// What a missing alpha reads: 1.0 or 1 (R-SAMP-110).
     pub alpha: u32,
+    /// Components the format has, bit 0 = the first.
+    pub present: u8,
+    /// Bytes of a texel.
+    pub bytes: u32,
     /// The first component in memory is blue.
     pub swap: bool,
 }
@@ -114,7 +120,8 @@ impl SampledView {
             last_layer: (layers / per_item) as i32 - 1,
             samples: samples as i32,
             layer_texels: layout.layer_texels as i32,
-            size: [0, 1, 2].map(|c| table(&|i| (sizes(i)[c] as f32).to_bits() as i32)),
+            size: sizes(0).map(|n| n as f32),
+            size_fixed: [0, 1, 2].map(|c| table(&|i| (sizes(i)[c] as f32 * 256.0).to_bits() as i32)),
             last: [0, 1, 2].map(|c| table(&|i| sizes(i)[c] as i32 - 1)),
             base: table(&|i| (first + level(i).offset) as i32),
             row: table(&|i| (BLOCK * (level(i).blocks_x - 1)) as i32),
@@ -122,6 +129,8 @@ impl SampledView {
             power_of_two: (0..levels as usize)
                 .all(|i| level(i).width.is_power_of_two() && level(i).height.is_power_of_two()),
             alpha: if integer { 1 } else { 1.0f32.to_bits() },
+            present: ((1 << format.info().components) - 1) as u8,
+            bytes: layout.texel_bytes,
             swap: matches!(format, TextureFormat::Bgra8Unorm | TextureFormat::Bgra8UnormSrgb),
         };
         let [width, height, depth] = view.size();

@@ -3,11 +3,14 @@
 use super::*;
 use crate::format::{Kind, texel};
 
+/// Width, height, texels.
+type Image = (i32, i32, Vec<[f64; 4]>);
+
 /// A texture as plain numbers.
 pub struct Naive {
     pub format: TextureFormat,
-    /// By layer (or face, or slice of a volume), then level: width, height, texels.
-    pub images: Vec<Vec<(i32, i32, Vec<[f64; 4]>)>>,
+    /// By layer (or face), then level.
+    pub images: Vec<Vec<Image>>,
 }
 
 impl Naive {
@@ -63,15 +66,12 @@ impl Naive {
     }
 
     /// One level at a normalised coordinate.
-    #[expect(clippy::too_many_arguments, reason = "the operands of one filter")]
     fn level(
         &self,
         d: &SamplerDescriptor,
         filter: FilterMode,
-        layer: usize,
-        level: usize,
-        u: f32,
-        v: f32,
+        (layer, level): (usize, usize),
+        [u, v]: [f32; 2],
         offset: [i32; 2],
     ) -> [f64; 4] {
         let (w, h, _) = self.images[layer][level];
@@ -119,7 +119,7 @@ impl Naive {
         let filter = if clamped <= 0.0 { d.mag_filter } else { d.min_filter };
         let levels = self.images[layer].len() as i32;
         let fx = fixed(clamped.clamp(-100.0, 100.0));
-        let at = |l: i32| self.level(d, filter, layer, l.clamp(0, levels - 1) as usize, u, v, offset);
+        let at = |l: i32| self.level(d, filter, (layer, l.clamp(0, levels - 1) as usize), [u, v], offset);
         match d.mipmap_filter {
             FilterMode::Nearest => at((fx + 128) >> 8),
             FilterMode::Linear => {

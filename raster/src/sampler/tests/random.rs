@@ -143,7 +143,7 @@ fn implicit_lods_match_the_naive_sampler() {
         for lane in 0..8 {
             let q = lane & 4;
             let diff = |c: usize, k: usize| f64::from(uv[c][q + k] - uv[c][q]);
-            let length = |k: usize| ((diff(0, k) * 32.0).powi(2) + (diff(1, k) * 16.0).powi(2)).sqrt();
+            let length = |k: usize| libm::hypot(diff(0, k) * 32.0, diff(1, k) * 16.0);
             let lod = libm::log2(length(1).max(length(2))) as f32;
             let close = [-0.003, 0.0, 0.003].into_iter().any(|nudge| {
                 let e = naive.sample(&sd, 0, uv[0][lane], uv[1][lane], lod + nudge, [0; 2]);
