@@ -10,8 +10,16 @@ use quadrille::{Backend, CancelFlag, Device, DeviceDescriptor};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-const JOBS: [&str; 8] =
-    ["fill-blend", "checker", "fbm-warp", "raymarch", "mandelbrot", "objects", "deferred", "cubes-front-to-back"];
+const JOBS: [&str; 8] = [
+    "fill-blend",
+    "checker",
+    "fbm-warp",
+    "raymarch",
+    "mandelbrot",
+    "objects",
+    "deferred",
+    "cubes-front-to-back",
+];
 
 fn frames(c: &mut Criterion) {
     let scale = NonZeroU32::new(8).expect("not zero");
@@ -21,8 +29,14 @@ fn frames(c: &mut Criterion) {
         let mut group = c.benchmark_group(name);
         group.sample_size(10);
         for (backend, label) in [(Backend::Jit, "jit"), (Backend::Interpreter, "interp")] {
-            let device = Device::new(&DeviceDescriptor { backend, ..Default::default() }).expect("a device");
-            let mut prepared = job.prepare(&device, &PrepareOptions { scale }).expect("the job is prepared");
+            let device = Device::new(&DeviceDescriptor {
+                backend,
+                ..Default::default()
+            })
+            .expect("a device");
+            let mut prepared = job
+                .prepare(&device, &PrepareOptions { scale })
+                .expect("the job is prepared");
             let cancel = CancelFlag::new();
             group.bench_function(label, |b| b.iter(|| prepared.frame(&cancel).expect("a frame")));
         }
