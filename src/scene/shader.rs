@@ -203,14 +203,6 @@ impl Variant {
                 .any(|m| flag.strip_suffix("_MAP") == Some(m.name()) && self.maps[m as usize].is_some()),
         };
         let expression = |name: &str| {
-            if name == "SURFACE" {
-                return if self.double_sided {
-                    "select(-surface, surface, front)"
-                } else {
-                    "surface"
-                }
-                .into();
-            }
             let map = MAPS.into_iter().find(|m| name.strip_suffix("_UV") == Some(m.name()));
             match map.and_then(|map| Some((map, self.maps[map as usize]?))) {
                 Some((

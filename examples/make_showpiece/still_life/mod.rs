@@ -41,7 +41,7 @@ pub fn glb() -> Vec<u8> {
         "extensionsUsed": ["KHR_lights_punctual", "KHR_materials_emissive_strength", "KHR_texture_transform"],
         "extensions": { "KHR_lights_punctual": { "lights": [
             { "name": "glow", "type": "point", "color": [1.0, 0.62, 0.32], "intensity": 2.6, "range": 6.0 },
-            { "name": "rim", "type": "spot", "color": [0.72, 0.86, 1.0], "intensity": 90.0,
+            { "name": "rim", "type": "spot", "color": [0.72, 0.86, 1.0], "intensity": 45.0,
               "spot": { "innerConeAngle": 0.25, "outerConeAngle": 0.5 } },
         ] } },
         "cameras": [{ "name": "still life", "type": "perspective",
@@ -191,7 +191,7 @@ fn vase_and_leaves(g: &mut Glb) {
     g.node(at("vase", vase, [x, height, z]));
 
     let blade = g.texture("leaf", &picture::leaf(), 1);
-    let mut green = plain("leaf", [1.0; 3], 0.0, 0.42);
+    let mut green = plain("leaf", [1.0; 3], 0.0, 0.58);
     green["pbrMetallicRoughness"]["baseColorTexture"] = json!({ "index": blade });
     green["alphaMode"] = json!("MASK");
     green["alphaCutoff"] = json!(0.5);
@@ -205,10 +205,10 @@ fn vase_and_leaves(g: &mut Glb) {
     // Each stem: where it leans to, how high it rises, how many leaves it carries.
     let mut dice = Dice(0x5eed_0003);
     let stems = [
-        ([-0.85, 0.20], 1.25, 5),
-        ([0.10, -0.35], 1.75, 6),
-        ([0.95, 0.25], 1.05, 5),
-        ([-0.25, 0.60], 0.85, 3),
+        ([-0.85, 0.20], 1.0, 5),
+        ([0.10, -0.35], 1.15, 6),
+        ([0.95, 0.25], 0.85, 5),
+        ([-0.25, 0.60], 0.7, 3),
     ];
     for (s, ([lean_x, lean_z], rise, leaves)) in stems.into_iter().enumerate() {
         let bend = |t: f32| -> Vec3 {
@@ -395,7 +395,7 @@ fn lights_and_camera(g: &mut Glb) {
     );
     // A little from above and from the left; the vase stands on the left third, the lamp on the right.
     let angle = -4.0 * PI / 180.0;
-    let (target, distance): (Vec3, f32) = ([0.05, 1.22, 0.1], 8.9);
+    let (target, distance): (Vec3, f32) = ([0.05, 1.30, 0.1], 9.7);
     let eye = [
         target[0] + distance * libm::sinf(angle),
         target[1] + 1.05,

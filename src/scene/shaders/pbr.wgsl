@@ -248,8 +248,7 @@ fn fs(
     metallic = saturate(metallic);
     roughness = saturate(roughness);
 
-    let surface = normalize(in.normal);
-    var n = surface;
+    var n = normalize(in.normal);
 //#if NORMAL_MAP
     let bump = textureSample(normal_map, normal_sampler, $NORMAL_UV).xyz * 2.0 - 1.0;
     let scale = material.factors.z;
@@ -278,11 +277,6 @@ fn fs(
     let mirror = mix(reflect(-view, n), n, a2);
     let glossy = (f0 * response.x + response.y) * returned;
     var sky_light = textureSampleLevel(sky, sky_sampler, mirror, roughness * frame.params.y).rgb * glossy;
-//#if NORMAL_MAP
-    // A bump cannot mirror what lies below the surface that it stands on.
-    let above = saturate(1.0 + dot(mirror, $SURFACE));
-    sky_light *= above * above;
-//#end
     sky_light += sky_diffuse(n) * diffuse * (1.0 - glossy);
     var light = sky_light * occlusion;
 
