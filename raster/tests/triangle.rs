@@ -1,5 +1,6 @@
 //! The whole pipeline from WGSL to texels: one triangle, on every executor.
 
+use quadrille_frontend::ir::{ResourceClass, SampleKind};
 use quadrille_frontend::wgsl::Module;
 use quadrille_jit::Executor;
 use quadrille_jit::interp::Interpreter;
@@ -112,4 +113,59 @@ fn a_triangle_is_drawn() {
         .expect("a JIT");
         assert_eq!(image, render(&jit, 2));
     }
+}
+
+/// One binding, loaded by the vertex stage and filtered by the fragment stage: the pipeline asks for the stronger of
+/// the two, whichever stage that is; different shapes are an error that names both.
+#[test]
+fn stages_may_use_a_texture_in_different_ways() {
+    let shader = |vertex: &str, fragment: &str| {
+        format!(
+            "@group(0) @binding(0) var a: texture_2d<f32>;
+             @group(0) @binding(1) var s: sampler;
+             @group(0) @binding(2) var b: texture_2d<f32>;
+             @group(0) @binding(0) var c: texture_cube<f32>;
+             @vertex fn vs() -> @builtin(position) vec4f {{ return {vertex}; }}
+             @fragment fn fs(@builtin(position) p: vec4f) -> @location(0) vec4f {{ return {fragment}; }}"
+        )
+    };
+    let build = |text: &str| {
+        let module = Module::parse("t.wgsl", text).expect("parses");
+        let vertex = module.lower("vs", &Default::default()).expect("lowers");
+        let fragment = module.lower("fs", &Default::default()).expect("lowers");
+        RenderPipeline::new(
+            &Interpreter,
+            &PipelineDescriptor {
+                label: "t",
+                vertex: &vertex,
+                buffers: &[],
+                fragment: Some(&fragment),
+                targets: &[Some(ColorTargetState::new(TextureFormat::Rgba8Unorm))],
+                primitive: PrimitiveState::default(),
+                depth_stencil: None,
+                multisample: MultisampleState::default(),
+            },
+        )
+    };
+    let load = "textureLoad(a, vec2i(0), 0)";
+    let filter = "textureSampleLevel(a, s, vec2f(0.5), 0.0)";
+    for (vertex, fragment) in [(load, filter), (filter, load)] {
+        let pipeline = build(&shader(vertex, fragment)).expect("a pipeline");
+        let class = &pipeline.slots.iter().find(|s| s.name == "a").expect("the slot").class;
+        assert!(
+            matches!(
+                class,
+                ResourceClass::Texture {
+                    sample: SampleKind::Float,
+                    ..
+                }
+            ),
+            "{class:?}"
+        );
+    }
+    let cube = "textureSampleLevel(c, s, vec3f(0.5), 0.0)";
+    let error = build(&shader(load, cube))
+        .expect_err("a 2d texture is no cube")
+        .to_string();
+    assert!(error.contains("'a'") && error.contains("'c'"), "{error}");
 }

@@ -344,7 +344,7 @@ fn slots(desc: &PipelineDescriptor<'_>) -> Result<(Vec<Slot>, u32), PipelineErro
 
 /// One class for a binding that both stages declare: buffers need the larger minimum size.
 fn merge(a: &ir::ResourceClass, b: &ir::ResourceClass) -> Option<ir::ResourceClass> {
-    use ir::ResourceClass::{Storage, Uniform};
+    use ir::ResourceClass::{Storage, Texture, Uniform};
     match (a, b) {
         (Uniform { min_size: x }, Uniform { min_size: y }) => Some(Uniform { min_size: *x.max(y) }),
         (
@@ -360,6 +360,43 @@ fn merge(a: &ir::ResourceClass, b: &ir::ResourceClass) -> Option<ir::ResourceCla
             writable: *v || *w,
             min_size: *x.max(y),
         }),
+        // A stage that only loads asks for less than one that filters.
+        (
+            Texture {
+                sample: ir::SampleKind::UnfilterableFloat,
+                ..
+            },
+            Texture {
+                dim,
+                array,
+                multisampled,
+                sample: ir::SampleKind::Float,
+            },
+        )
+        | (
+            Texture {
+                dim,
+                array,
+                multisampled,
+                sample: ir::SampleKind::Float,
+            },
+            Texture {
+                sample: ir::SampleKind::UnfilterableFloat,
+                ..
+            },
+        ) => {
+            let merged = Texture {
+                dim: *dim,
+                array: *array,
+                multisampled: *multisampled,
+                sample: ir::SampleKind::Float,
+            };
+            let same_shape = |c: &ir::ResourceClass| {
+                matches!(c, Texture { dim: d, array: y, multisampled: m, .. }
+                    if (d, y, m) == (dim, array, multisampled))
+            };
+            (same_shape(a) && same_shape(b)).then_some(merged)
+        }
         _ => (a == b).then(|| a.clone()),
     }
 }
