@@ -14,7 +14,7 @@ use crate::tile::{OutOfBudget, TileJob, TileStats, TileWorker};
 use crate::vertex::Primitives;
 use quadrille_jit::abi::Binding;
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -160,7 +160,7 @@ pub fn execute(
     let run = Execution::new(pool, memory, pass, options, &attachments);
     let stats = run.all()?;
     if let Some(flag) = options.cancel
-        && flag.load(std::sync::atomic::Ordering::Relaxed) != 0
+        && flag.load(Ordering::Relaxed) != 0
     {
         return Err(PassError::Cancelled { label: label() });
     }
@@ -282,6 +282,9 @@ impl<'a> Execution<'a> {
             ..PassStats::default()
         };
         for (number, round) in rounds.iter().enumerate() {
+            if self.cancelled() {
+                break;
+            }
             let clock = Instant::now();
             let chunks = self.chunks(round)?;
             stats.geometry += clock.elapsed();
@@ -302,6 +305,12 @@ impl<'a> Execution<'a> {
         Ok(stats)
     }
 
+    fn cancelled(&self) -> bool {
+        self.options
+            .cancel
+            .is_some_and(|flag| flag.load(Ordering::Relaxed) != 0)
+    }
+
     fn run(&self, tasks: usize, serial: bool, f: impl Fn(&Worker<'_>) + Sync) -> Result<(), PassError> {
         let result = if serial {
             self.pool.run_here(tasks, f)
@@ -319,6 +328,9 @@ impl<'a> Execution<'a> {
         self.run(round.len(), self.serial, |worker| {
             let mut scratch: ChunkScratch = PassMemory::take(&self.memory.scratch);
             while let Some(task) = worker.next_task() {
+                if self.cancelled() {
+                    break;
+                }
                 let mut chunk: Chunk = PassMemory::take(&self.memory.chunks);
                 let built = build(
                     &round[task],
@@ -369,12 +381,16 @@ impl<'a> Execution<'a> {
                 .map_or(std::ptr::null(), |c| c.as_ptr().cast_const()),
         };
         let total = Mutex::new(TileStats::default());
-        // The failure of the lowest tile is reported, whoever finds one first.
+        // The failure of the lowest tile is reported, whoever finds one first; tiles after it needn't run.
+        let lowest = AtomicUsize::new(usize::MAX);
         let failure: Mutex<Option<(usize, OutOfBudget)>> = Mutex::new(None);
         self.run(columns * rows, self.serial, |worker| {
             let mut tile: TileWorker = PassMemory::take(&self.memory.tiles);
             tile.stats = TileStats::default();
             while let Some(index) = worker.next_task() {
+                if index > lowest.load(Ordering::Relaxed) {
+                    break;
+                }
                 let (tx, ty) = ((index % columns) as u32, (index / columns) as u32);
                 let touched = chunks.iter().any(|c| !c.bin(index).is_empty());
                 if !touched && first && last && self.attachments.untouched(tx, ty) {
@@ -384,6 +400,7 @@ impl<'a> Execution<'a> {
                     .resize(self.attachments.cells().max(tile.memory.len()), Default::default());
                 self.attachments.load(tx, ty, &mut tile.memory, first);
                 if let Err(error) = tile.run(&job, tx, ty, index) {
+                    lowest.fetch_min(index, Ordering::Relaxed);
                     let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
                     if failure.is_none_or(|(i, _)| index < i) {
                         *failure = Some((index, error));
