@@ -22,10 +22,9 @@ pub use view::{GroupPositions, Rect, ScreenVertex, ViewTransform, Viewport, code
 /// Units of a snapped coordinate in a pixel.
 pub const SUBPIXEL: i32 = 256;
 
-/// Sample positions of the standard patterns, in 1/256 pixel from the pixel's top left corner (R-RAST-90).
-pub const fn sample_offsets<const N: usize>() -> [[i32; 2]; N] {
-    let pattern: &[[i32; 2]] = match N {
-        1 => &[[0, 0]],
+/// The standard sample pattern: offsets from the pixel's centre in 1/16 pixel, x right, y down (R-RAST-90).
+pub const fn sample_pattern(samples: u32) -> &'static [[i8; 2]] {
+    match samples {
         2 => &[[4, 4], [-4, -4]],
         4 => &[[-2, -6], [6, -2], [-6, 2], [2, 6]],
         8 => &[[1, -3], [-1, 3], [5, 1], [-3, -5], [-5, 5], [-7, -1], [3, 7], [7, -7]],
@@ -47,12 +46,18 @@ pub const fn sample_offsets<const N: usize>() -> [[i32; 2]; N] {
             [6, 7],
             [-7, -8],
         ],
-        _ => panic!("sample counts are 1, 2, 4, 8, 16"),
-    };
+        _ => &[[0, 0]],
+    }
+}
+
+/// The same in 1/256 pixel from the pixel's top left corner.
+pub const fn sample_offsets<const N: usize>() -> [[i32; 2]; N] {
+    let pattern = sample_pattern(N as u32);
+    assert!(pattern.len() == N, "sample counts are 1, 2, 4, 8, 16");
     let mut out = [[0; 2]; N];
     let mut i = 0;
     while i < N {
-        out[i] = [128 + pattern[i][0] * 16, 128 + pattern[i][1] * 16];
+        out[i] = [128 + pattern[i][0] as i32 * 16, 128 + pattern[i][1] as i32 * 16];
         i += 1;
     }
     out

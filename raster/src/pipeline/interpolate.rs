@@ -3,36 +3,9 @@
 //! `a = a0 + b1*(a1-a0) + b2*(a2-a0)` with barycentrics of the evaluation point: perspective-correct or linear.
 
 use super::emit::Emit;
+use crate::geometry::sample_pattern;
 use crate::layout::prim;
 use quadrille_frontend::ir::{Alu, Interpolation, Kind, Op, Sampling, Value};
-
-/// Standard sample positions, offsets from the pixel centre in 1/16 pixel (R-RAST-90).
-pub(crate) const fn sample_offsets(samples: u32) -> &'static [(i8, i8)] {
-    match samples {
-        2 => &[(4, 4), (-4, -4)],
-        4 => &[(-2, -6), (6, -2), (-6, 2), (2, 6)],
-        8 => &[(1, -3), (-1, 3), (5, 1), (-3, -5), (-5, 5), (-7, -1), (3, 7), (7, -7)],
-        16 => &[
-            (1, 1),
-            (-1, -3),
-            (-3, 2),
-            (4, -1),
-            (-5, -2),
-            (2, 5),
-            (5, 3),
-            (3, -5),
-            (-2, 6),
-            (0, -7),
-            (-4, -6),
-            (-6, 4),
-            (-8, 0),
-            (7, -4),
-            (6, 7),
-            (-7, -8),
-        ],
-        _ => &[(0, 0)],
-    }
-}
 
 /// A point where inputs are evaluated.
 #[derive(Clone, Copy)]
@@ -113,18 +86,18 @@ impl Interpolator {
         if let Some(done) = self.points[slot] {
             return done.point;
         }
-        let offsets = sample_offsets(self.samples);
+        let offsets = sample_pattern(self.samples);
         let constant = |e: &mut Emit, units: i8| e.f32(0.5 + f32::from(units) / 16.0);
         let (ox, oy) = match at {
             At::Center => (e.f32(0.5), e.f32(0.5)),
             At::Sample(s) => {
-                let (ox, oy) = offsets[s as usize];
+                let [ox, oy] = offsets[s as usize];
                 (constant(e, ox), constant(e, oy))
             }
             // R-RAST-99: the centre if all samples are covered or none is, else the first covered one.
             At::Centroid => {
                 let (mut x, mut y) = (e.f32(0.5), e.f32(0.5));
-                for (s, &(ox, oy)) in offsets.iter().enumerate().rev() {
+                for (s, &[ox, oy]) in offsets.iter().enumerate().rev() {
                     let (ox, oy) = (constant(e, ox), constant(e, oy));
                     x = e.select(coverage[s], ox, x);
                     y = e.select(coverage[s], oy, y);
