@@ -3,10 +3,9 @@
 //! A model may name other files only beside or below itself: absolute paths, drive letters, schemes other than `data:` and
 //! any `..` are refused, so that rendering a stranger's model reads nothing of the user's but the model.
 
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::files::{FileError, read_bounded};
 use crate::scene::SceneError;
 use crate::scene::error::Fault;
 
@@ -46,35 +45,23 @@ impl Budget {
 
 /// Reads a whole file of at most `limit` bytes.
 pub(in crate::scene) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, SceneError> {
-    let failed = |source| SceneError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let file = fs::File::open(path).map_err(failed)?;
-    let meta = file.metadata().map_err(failed)?;
-    if meta.is_dir() {
+    if path.is_dir() {
         return Err(SceneError::Container {
             path: path.to_owned(),
             problem: "is a directory, not a file".into(),
         });
     }
-    let too_large = || SceneError::Container {
-        path: path.to_owned(),
-        problem: format!("is larger than the {limit} bytes that the memory limit leaves for it"),
-    };
-    if meta.len() > limit {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::with_capacity(meta.len() as usize);
-    // A pipe or a growing file has no true length: stop one byte past the limit.
-    file.take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if bytes.len() as u64 > limit {
-        Err(too_large())
-    } else {
-        Ok(bytes)
-    }
+    read_bounded(path, limit).map_err(|e| match e {
+        FileError::Read { path, source } => SceneError::Read { path, source },
+        FileError::TooLarge { path, limit, .. } => SceneError::Container {
+            path,
+            problem: format!("is larger than the {limit} bytes that the memory limit leaves for it"),
+        },
+        other => SceneError::Container {
+            path: path.to_owned(),
+            problem: other.to_string(),
+        },
+    })
 }
 
 /// A glTF file's two parts: the JSON, and GLB's binary chunk.
