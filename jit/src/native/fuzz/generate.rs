@@ -1,41 +1,37 @@
-//! Random programs on native code at both widths against the interpreter: equal to the bit, NaNs as a class (law L1).
-//!
-//! `QUADRILLE_FUZZ=N` runs N programs instead of the few that the test suite can afford; `QUADRILLE_FUZZ_SEED=S` starts
-//! at program S.
+//! Makes random programs: every operation, nested and divergent flow, locals, arrays, memory and textures, all from a
+//! seed. A lane writes only words of its own, so that no result depends on the order of lanes (law N8).
 
-use super::{Features, Interleave, Jit, JitOptions, Lanes};
-use crate::abi::{Binding, Cell, Context, Pair, RESULT_CELL, Run, TextureInfo, WidePair};
-use crate::interp::Interpreter;
-use crate::program::{Compiled, Executor, Program, ProgramKind};
+use crate::program::{Program, ProgramKind};
 use quadrille_frontend::ir::{
     Access, Alu, Arena, AtomicOp, Binding as At, Dim, FunctionBuilder, Handle, Kind, Label, Local, LocalArray, Lod,
     LoopBound, Op, OutOfBounds, QuadOp, Resource, ResourceClass, ResourceRef, SampleKind, SampleOp, TexelOp,
-    TextureQuery, Value, text,
+    TextureQuery, Value,
 };
-use quadrille_frontend::passes;
-use std::sync::Arc;
+
+/// Cells of a tile plane, in bytes.
+pub(super) const PLANE: usize = 64 * 32;
 
 /// A small generator of random numbers (xorshift*), so that a seed names a program.
-struct Rng(u64);
+pub(super) struct Rng(u64);
 
 impl Rng {
-    fn new(seed: u64) -> Rng {
+    pub(super) fn new(seed: u64) -> Rng {
         Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
-    fn next(&mut self) -> u32 {
+    pub(super) fn next(&mut self) -> u32 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
     }
-    fn below(&mut self, n: u32) -> u32 {
+    pub(super) fn below(&mut self, n: u32) -> u32 {
         self.next() % n.max(1)
     }
-    fn chance(&mut self, percent: u32) -> bool {
+    pub(super) fn chance(&mut self, percent: u32) -> bool {
         self.below(100) < percent
     }
     /// Bits that are often special as a float or an integer.
-    fn bits(&mut self) -> u32 {
+    pub(super) fn bits(&mut self) -> u32 {
         const SPECIAL: [u32; 24] = [
             0,
             0x8000_0000,
@@ -71,9 +67,9 @@ impl Rng {
     }
 }
 
-const KINDS: [Kind; 4] = [Kind::F32, Kind::U32, Kind::I32, Kind::Bool];
+pub(super) const KINDS: [Kind; 4] = [Kind::F32, Kind::U32, Kind::I32, Kind::Bool];
 
-fn pool(kind: Kind) -> usize {
+pub(super) fn pool(kind: Kind) -> usize {
     match kind {
         Kind::F32 => 0,
         Kind::U32 => 1,
@@ -84,12 +80,12 @@ fn pool(kind: Kind) -> usize {
 
 /// A construct that exits may name.
 #[derive(Clone, Copy)]
-struct Open {
+pub(super) struct Open {
     label: Label,
     is_loop: bool,
 }
 
-struct Gen {
+pub(super) struct Gen {
     rng: Rng,
     b: FunctionBuilder,
     pools: [Vec<Value>; 4],
@@ -105,13 +101,13 @@ struct Gen {
 }
 
 /// Words of the writable buffer that a lane owns.
-const OWN_WORDS: u32 = 16;
-const READ_ONLY: usize = 0;
-const WRITABLE: usize = 1;
-const TEXTURES: usize = 2;
-const SAMPLERS: usize = 3;
+pub(super) const OWN_WORDS: u32 = 16;
+pub(super) const READ_ONLY: usize = 0;
+pub(super) const WRITABLE: usize = 1;
+pub(super) const TEXTURES: usize = 2;
+pub(super) const SAMPLERS: usize = 3;
 
-fn resources() -> (Arena<Resource>, Vec<u32>) {
+pub(super) fn resources() -> (Arena<Resource>, Vec<u32>) {
     let mut resources = Arena::new();
     let mut add = |class: ResourceClass, count: u32| {
         let binding = resources.len() as u32;
@@ -150,7 +146,7 @@ fn resources() -> (Arena<Resource>, Vec<u32>) {
     (resources, vec![0, 1, 2, 5])
 }
 
-fn buffer(index: usize) -> ResourceRef {
+pub(super) fn buffer(index: usize) -> ResourceRef {
     ResourceRef {
         resource: Handle::from_index(index),
         indexed: false,
@@ -685,9 +681,9 @@ impl Gen {
     }
 }
 
-const OUTPUTS: u32 = 6;
+pub(super) const OUTPUTS: u32 = 6;
 
-fn generate(seed: u64, fragment: bool, samples: u8) -> Program {
+pub(super) fn generate(seed: u64, fragment: bool, samples: u8) -> Program {
     let mut b = FunctionBuilder::new(format!("random {seed}"));
     let mut rng = Rng::new(seed);
     let mut pools: [Vec<Value>; 4] = Default::default();
@@ -800,379 +796,5 @@ fn generate(seed: u64, fragment: bool, samples: u8) -> Program {
         resources,
         slots,
         sources: Default::default(),
-    }
-}
-
-/// A sampler of sorts: reads its arguments across the quad, so that wrong inactive lanes show.
-unsafe extern "C" fn sample(a: *const Binding, _: *const Binding, op: u64, cells: *mut Cell, lanes: u32) {
-    // Which components are used says nothing about their values.
-    let op = op & !(15 << 10);
-    // SAFETY: tests bind a valid view and give the scratch its size.
-    let (a, cells) = unsafe { (&*a, std::slice::from_raw_parts_mut(cells, crate::abi::CALL_CELLS)) };
-    // Passes narrow the mask of used components.
-    const UNUSED: u32 = 15 << 10;
-    let mut results = [Cell([0xbad; 8]); 5];
-    for lane in 0..lanes as usize {
-        for (i, result) in results.iter_mut().enumerate() {
-            let mix = cells[1].0[lane] ^ cells[2].0[lane ^ 1].rotate_left(7) ^ (op as u32 & !UNUSED) ^ (a.size as u32);
-            // Small positive floats, so that nothing here is a NaN.
-            result.0[lane] = 0x3f00_0000 | (mix.wrapping_mul(i as u32 * 2 + 1) >> 9);
-        }
-    }
-    cells[RESULT_CELL..RESULT_CELL + 5].copy_from_slice(&results);
-    // Whatever else is in the call cells is the intrinsic's to overwrite.
-    for (i, cell) in cells[..27].iter_mut().enumerate() {
-        *cell = Cell([0x5a5a_0000 + i as u32; 8]);
-    }
-}
-
-const PLANE: usize = 64 * 32;
-
-/// Everything a program may change.
-#[derive(PartialEq, Eq, Clone, Debug)]
-struct Outcome {
-    cells: Vec<Cell>,
-    tile: Vec<Cell>,
-    writable: Vec<u32>,
-    invocations: u64,
-    failed: bool,
-}
-
-/// Runs a program on inputs made from the seed.
-fn run(program: &Program, compiled: &dyn Compiled, seed: u64, budget: u32) -> Outcome {
-    let mut rng = Rng::new(seed ^ 0xabcdef);
-    const GROUPS: usize = 3;
-    let mut input: Vec<Cell> = (0..GROUPS * 5)
-        .map(|_| Cell(std::array::from_fn(|_| rng.bits())))
-        .collect();
-    for group in 0..GROUPS {
-        input[group * 5] = Cell(std::array::from_fn(|i| (group * 8 + i) as u32));
-    }
-    let draw: Vec<u32> = (0..8).map(|_| rng.bits()).collect();
-    let read_only: Vec<u32> = (0..64).map(|_| rng.bits()).collect();
-    // Not enough for every lane, so that some are out of bounds.
-    let mut writable = vec![
-        0u32;
-        if matches!(program.kind, ProgramKind::Vertex { .. }) {
-            20 * 16
-        } else {
-            3000 * 16
-        }
-    ];
-    let blocks: Vec<[u32; 4]> = (0..3).map(|_| std::array::from_fn(|_| rng.bits())).collect();
-    let mut records: Vec<[u64; 6]> = Vec::new();
-    for _ in 0..2 {
-        let mut record = [0; 6];
-        for (slot, block) in record.iter_mut().zip(&blocks) {
-            *slot = block.as_ptr().addr() as u64;
-        }
-        for word in &mut record[3..] {
-            *word = u64::from(rng.bits()) | u64::from(rng.bits()) << 32;
-        }
-        records.push(record);
-    }
-    let mut pairs: Vec<Pair> = Vec::new();
-    let mut wide: Vec<WidePair> = Vec::new();
-    for index in 0..5u16 {
-        let coverage: [u8; 16] = std::array::from_fn(|_| match rng.below(4) {
-            0 => 0xff,
-            1 => 0x0f,
-            2 => 0x40,
-            _ => rng.next() as u8 | 1,
-        });
-        let (index, x, y) = (index * 3, (index as u8 % 4) * 4, (index as u8 / 2) * 2);
-        pairs.push(Pair {
-            index,
-            x,
-            y,
-            coverage: std::array::from_fn(|i| coverage[i]),
-        });
-        wide.push(WidePair {
-            index,
-            x,
-            y,
-            reserved: 0,
-            coverage,
-        });
-    }
-    let mut tile: Vec<Cell> = (0..3 * PLANE / 32)
-        .map(|_| Cell(std::array::from_fn(|_| rng.bits())))
-        .collect();
-    let samples = match program.kind {
-        ProgramKind::Fragment { samples, .. } => samples,
-        _ => 1,
-    };
-    for pair in &mut pairs {
-        for (i, byte) in pair.coverage.iter_mut().enumerate() {
-            if i >= samples as usize {
-                *byte = 0;
-            }
-        }
-    }
-    let first: *const Pair = if samples > 4 {
-        wide.as_ptr().cast()
-    } else {
-        pairs.as_ptr()
-    };
-    let second: *const Pair = if samples > 4 {
-        wide[3..].as_ptr().cast()
-    } else {
-        pairs[3..].as_ptr()
-    };
-    let run = |prim: &[u64; 6], pairs, count| Run {
-        prim: prim.as_ptr().cast(),
-        pairs,
-        count,
-        reserved: 0,
-    };
-    let runs = [run(&records[0], first, 3), run(&records[1], second, 2)];
-    let info = TextureInfo {
-        width: 37,
-        height: 20,
-        depth: 1,
-        layers: 1,
-        levels: 6,
-        samples: 1,
-    };
-    let texture = |salt| Binding {
-        size: salt,
-        sample: Some(sample),
-        load: Some(sample),
-        info: &info,
-        ..Binding::NULL
-    };
-    let bindings = [
-        Binding {
-            data: read_only.as_ptr().cast(),
-            size: 256,
-            ..Binding::NULL
-        },
-        Binding {
-            data: writable.as_mut_ptr().cast(),
-            size: size_of_val(&writable[..]) as u64,
-            ..Binding::NULL
-        },
-        texture(1),
-        Binding::NULL,
-        texture(3),
-        Binding::NULL,
-    ];
-    let mut cells = vec![Cell::default(); GROUPS * OUTPUTS as usize];
-    let mut scratch = vec![Cell([0xdead_beef; 8]); compiled.scratch_cells()];
-    let vertex = matches!(program.kind, ProgramKind::Vertex { .. });
-    let mut context = Context {
-        count: if vertex { GROUPS as u32 } else { 2 },
-        runs: runs.as_ptr(),
-        cells_in: input.as_ptr(),
-        cells_out: cells.as_mut_ptr(),
-        tile: tile.as_mut_ptr().cast(),
-        tile_x: 128,
-        tile_y: 64,
-        draw: draw.as_ptr(),
-        scratch: scratch.as_mut_ptr(),
-        bindings: bindings.as_ptr(),
-        loop_budget: budget,
-        ..Context::new(compiled.stats().lanes)
-    };
-    // SAFETY: all that generated programs touch is set above, with room for it.
-    unsafe { compiled.run(&mut context) };
-    Outcome {
-        failed: context.status != 0,
-        invocations: context.invocations,
-        cells,
-        tile,
-        writable,
-    }
-}
-
-fn differ(seed: u64, jits: &[(&str, Jit)]) -> u32 {
-    let fragment = seed & 1 != 0;
-    let samples = [1, 4, 8, 2][(seed >> 1) as usize % 4];
-    let program = generate(seed, fragment, samples);
-    // Passes prove loops bounded, which then cost no budget.
-    let optimised = seed.is_multiple_of(3);
-    let budget = if seed.is_multiple_of(5) && !optimised {
-        6
-    } else {
-        1 << 20
-    };
-    let interpreted = Interpreter
-        .compile(&program)
-        .expect("the interpreter takes every random program");
-    let expected = run(&program, &*interpreted, seed, budget);
-    let mut program = program;
-    if optimised {
-        // What the passes make of it must be the same program still.
-        let function = program.function.clone();
-        let options = passes::Options {
-            contract: false,
-            invariant: &[],
-        };
-        match passes::optimize(function, &program.resources, &options) {
-            Ok((function, _)) => program.function = function,
-            Err(error) => panic!("seed {seed}: {error}\n{}", text::print_function(&program.function)),
-        }
-        let interpreted = Interpreter
-            .compile(&program)
-            .expect("the interpreter takes optimised programs");
-        let got = run(&program, &*interpreted, seed, budget);
-        assert!(
-            got.failed && expected.failed || got == expected,
-            "seed {seed}: the passes changed the program"
-        );
-    }
-    let mut doubled = 0;
-    for (name, jit) in jits {
-        let show = || text::print_function(&program.function);
-        plain(&jit.clif(&program, 4).unwrap_or_default());
-        let compiled: Arc<dyn Compiled> = match jit.compile(&program) {
-            Ok(compiled) => compiled,
-            Err(error) => panic!(
-                "seed {seed}, {name}: {error}\n{}\n{}",
-                show(),
-                jit.clif(&program, 4).unwrap_or_default()
-            ),
-        };
-        doubled += u32::from(compiled.stats().pairs == 2);
-        let got = run(&program, &*compiled, seed, budget);
-        assert_eq!(got.failed, expected.failed, "seed {seed}, {name}: budget\n{}", show());
-        if !got.failed {
-            for (what, same) in [
-                ("cells", got.cells == expected.cells),
-                ("tile", got.tile == expected.tile),
-                ("buffer", got.writable == expected.writable),
-                ("invocations", got.invocations == expected.invocations),
-            ] {
-                let detail = || {
-                    let first = got.cells.iter().zip(&expected.cells).position(|(a, b)| a != b);
-                    let first_tile = got.tile.iter().zip(&expected.tile).position(|(a, b)| a != b);
-                    let pick = |at: Option<usize>, o: &Outcome, tile: bool| {
-                        at.map(|i| if tile { o.tile[i] } else { o.cells[i] })
-                    };
-                    format!(
-                        "cell {first:?}: {:x?} for {:x?}; tile {first_tile:?}: {:x?} for {:x?}",
-                        pick(first, &got, false),
-                        pick(first, &expected, false),
-                        pick(first_tile, &got, true),
-                        pick(first_tile, &expected, true)
-                    )
-                };
-                assert!(same, "seed {seed}, {name}: {what} differ: {}\n{}", detail(), show());
-            }
-        }
-    }
-    doubled
-}
-
-/// Law L5: nothing that can't be widened, nor traps, nor calls by name.
-fn plain(clif: &str) {
-    let body = clif.split_once('{').map_or("", |(_, body)| body);
-    for word in body.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
-        let banned = [
-            "insertlane",
-            "extractlane",
-            "scalar_to_vector",
-            "stack_addr",
-            "stack_load",
-            "stack_store",
-            "br_table",
-            "call",
-            "trap",
-            "trapz",
-            "trapnz",
-            "udiv",
-            "sdiv",
-            "urem",
-            "srem",
-            "fcvt_to_sint",
-            "fcvt_to_uint",
-            "fmin",
-            "fmax",
-            "f64x2",
-        ];
-        assert!(!banned.contains(&word), "{word} in\n{clif}");
-    }
-}
-
-fn env(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
-/// Laws L1 and L2, and everything else that could come between IR and machine code.
-#[test]
-fn random_programs_agree_with_the_interpreter() {
-    let jit = |lanes, features, interleave| {
-        Jit::new(JitOptions {
-            lanes,
-            features,
-            interleave,
-        })
-        .expect("a supported CPU")
-        .on_decline(|name, why| panic!("{name} stays at four lanes: {why}"))
-    };
-    let jits = [
-        ("4 lanes", jit(Lanes::Four, Features::Host, Interleave::Auto)),
-        ("8 lanes", jit(Lanes::Auto, Features::Host, Interleave::Never)),
-        ("two pairs", jit(Lanes::Auto, Features::Host, Interleave::Always)),
-        ("no fma", jit(Lanes::Four, Features::NoFma, Interleave::Auto)),
-        ("baseline", jit(Lanes::Four, Features::Baseline, Interleave::Auto)),
-    ];
-    let count = env("QUADRILLE_FUZZ").unwrap_or(40);
-    let first = env("QUADRILLE_FUZZ_SEED").unwrap_or(1);
-    let doubled: u32 = (first..first + count).map(|seed| differ(seed, &jits)).sum();
-    assert!(doubled > 0 || count < 20, "no program had two pairs in flight");
-}
-
-/// Laws L1, L2 and I4: passes change nothing that a program leaves behind. Contraction does, and is left out.
-#[test]
-fn optimised_random_programs_do_the_same() {
-    let jit = |lanes| {
-        let features = Features::Host;
-        Jit::new(JitOptions {
-            lanes,
-            features,
-            ..JitOptions::default()
-        })
-        .expect("a supported CPU")
-    };
-    let (four, wide) = (jit(Lanes::Four), jit(Lanes::Auto));
-    let executors = [
-        ("interpreter", &Interpreter as &dyn Executor),
-        ("4 lanes", &four),
-        ("8 lanes", &wide),
-    ];
-    let count = env("QUADRILLE_FUZZ").unwrap_or(150);
-    let first = env("QUADRILLE_FUZZ_SEED").unwrap_or(1);
-    for seed in first..first + count {
-        let samples = [1, 4, 8, 2][(seed >> 1) as usize % 4];
-        let program = generate(seed, seed & 1 != 0, samples);
-        let options = passes::Options {
-            contract: false,
-            ..passes::Options::default()
-        };
-        let mut optimised = program.clone();
-        optimised.function = match passes::optimize(program.function.clone(), &program.resources, &options) {
-            Ok((function, _)) => function,
-            Err(error) => panic!("seed {seed}: {error}\n{}", text::print_function(&program.function)),
-        };
-        let execute = |executor: &dyn Executor, program: &Program| {
-            let compiled = match executor.compile(program) {
-                Ok(compiled) => compiled,
-                Err(error) => panic!("seed {seed}: {error}\n{}", text::print_function(&program.function)),
-            };
-            run(program, &*compiled, seed, 1 << 20)
-        };
-        let expected = execute(&Interpreter, &program);
-        for (name, executor) in executors {
-            let got = execute(executor, &optimised);
-            if got != expected {
-                let (before, after) = (&program.function, &optimised.function);
-                panic!(
-                    "seed {seed}, {name}: optimised differs\n{}\n{}",
-                    text::print_function(before),
-                    text::print_function(after)
-                );
-            }
-        }
     }
 }
