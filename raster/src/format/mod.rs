@@ -66,7 +66,8 @@ pub struct FormatInfo {
     pub name: &'static str,
     /// Bytes of a texel; of both aspects together for depth-stencil formats.
     pub bytes: u32,
-    /// Components present, 1..=4.
+    /// One more than the last component present, 1..=4; those before it may be missing (`a8unorm`), see
+    /// [`present`](Self::present).
     pub components: u8,
     /// Meaning of the components (of depth, where there is depth).
     pub kind: Kind,
@@ -84,7 +85,7 @@ pub struct FormatInfo {
     pub renderable: bool,
     /// May be blended into.
     pub blendable: bool,
-    /// May be resolved (R-OM-72).
+    /// May be resolved (R-OM-72; WebGPU leaves out 32-bit floats).
     pub resolvable: bool,
 }
 
@@ -130,22 +131,61 @@ const RGB9E5: [Field; 4] = [
     NONE,
 ];
 
+/// Direct3D's 8-bit BGR with eight unused bits.
+const BGRX: [Field; 4] = [BGRA[0], BGRA[1], BGRA[2], NONE];
+const B5G6R5: [Field; 4] = [
+    Field { shift: 11, bits: 5 },
+    Field { shift: 5, bits: 6 },
+    Field { shift: 0, bits: 5 },
+    NONE,
+];
+const B5G5R5A1: [Field; 4] = [
+    Field { shift: 10, bits: 5 },
+    Field { shift: 5, bits: 5 },
+    Field { shift: 0, bits: 5 },
+    Field { shift: 15, bits: 1 },
+];
+const B4G4R4A4: [Field; 4] = [
+    Field { shift: 8, bits: 4 },
+    Field { shift: 4, bits: 4 },
+    Field { shift: 0, bits: 4 },
+    Field { shift: 12, bits: 4 },
+];
+const A8: [Field; 4] = [NONE, NONE, NONE, Field { shift: 0, bits: 8 }];
+
+impl FormatInfo {
+    /// The components that texels hold: bit c for component c.
+    pub const fn present(&self) -> u8 {
+        let (mut mask, mut c) = (0, 0);
+        while c < 4 {
+            mask |= ((self.fields[c].bits != 0) as u8) << c;
+            c += 1;
+        }
+        mask
+    }
+
+    /// Whether components are integers to the shader.
+    pub const fn is_integer(&self) -> bool {
+        matches!(self.kind, Kind::Uint | Kind::Sint)
+    }
+}
+
 /// A row of the table: capabilities follow from the kind, but for the exceptions given by `renderable`.
 const fn color(name: &'static str, kind: Kind, fields: [Field; 4], srgb: bool, renderable: bool) -> FormatInfo {
-    let (mut components, mut bits, mut widest) = (0, 0, 0);
-    while components < 4 && fields[components as usize].bits != 0 {
-        let b = fields[components as usize].bits;
-        bits += b as u32;
-        if b > widest {
-            widest = b;
+    let (mut components, mut bits, mut c) = (0, 0, 0);
+    while c < 4 {
+        if fields[c as usize].bits != 0 {
+            bits += fields[c as usize].bits as u32;
+            components = c + 1;
         }
-        components += 1;
+        c += 1;
     }
-    let shared_exponent = bits == 27;
+    // A shared exponent, or unused bits.
+    let padded = bits == 27 || bits == 24;
     let integer = matches!(kind, Kind::Uint | Kind::Sint);
     FormatInfo {
         name,
-        bytes: if shared_exponent { 4 } else { bits / 8 },
+        bytes: if padded { 4 } else { bits / 8 },
         components,
         kind,
         fields,
@@ -155,7 +195,7 @@ const fn color(name: &'static str, kind: Kind, fields: [Field; 4], srgb: bool, r
         filterable: !integer,
         renderable,
         blendable: renderable && !integer,
-        resolvable: renderable && !integer && widest < 32,
+        resolvable: renderable && !integer,
     }
 }
 
@@ -193,7 +233,7 @@ const fn depth(name: &'static str, bits: u8, kind: Kind, stencil: bool) -> Forma
 
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident = $info:expr;)*) => {
-        /// A texture format by WebGPU's name.
+        /// A texture format by WebGPU's name; those that only Direct3D has are named alike.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum TextureFormat {
             $(#[doc = concat!("`", stringify!($variant), "`, see [`FormatInfo`].")] $variant,)*
@@ -228,6 +268,12 @@ formats! {
     Rgba8Sint = color("rgba8sint", Kind::Sint, fields(8, 4), false, true);
     Bgra8Unorm = color("bgra8unorm", Kind::Unorm, BGRA, false, true);
     Bgra8UnormSrgb = color("bgra8unorm-srgb", Kind::Unorm, BGRA, true, true);
+    Bgrx8Unorm = color("bgrx8unorm", Kind::Unorm, BGRX, false, true);
+    Bgrx8UnormSrgb = color("bgrx8unorm-srgb", Kind::Unorm, BGRX, true, true);
+    A8Unorm = color("a8unorm", Kind::Unorm, A8, false, true);
+    B5g6r5Unorm = color("b5g6r5unorm", Kind::Unorm, B5G6R5, false, true);
+    B5g5r5a1Unorm = color("b5g5r5a1unorm", Kind::Unorm, B5G5R5A1, false, true);
+    B4g4r4a4Unorm = color("b4g4r4a4unorm", Kind::Unorm, B4G4R4A4, false, true);
     R16Unorm = color("r16unorm", Kind::Unorm, fields(16, 1), false, true);
     R16Snorm = color("r16snorm", Kind::Snorm, fields(16, 1), false, true);
     R16Uint = color("r16uint", Kind::Uint, fields(16, 1), false, true);
@@ -268,6 +314,12 @@ impl TextureFormat {
     /// WebGPU's name.
     pub const fn name(self) -> &'static str {
         self.info().name
+    }
+
+    /// Bytes of blue, green, red and alpha (or nothing), in this order.
+    pub const fn is_bgra8(self) -> bool {
+        use TextureFormat::*;
+        matches!(self, Bgra8Unorm | Bgra8UnormSrgb | Bgrx8Unorm | Bgrx8UnormSrgb)
     }
 
     /// Has depth, stencil or both.
@@ -311,6 +363,8 @@ impl TextureFormat {
             Rgba8UnormSrgb => Some(Rgba8Unorm),
             Bgra8Unorm => Some(Bgra8UnormSrgb),
             Bgra8UnormSrgb => Some(Bgra8Unorm),
+            Bgrx8Unorm => Some(Bgrx8UnormSrgb),
+            Bgrx8UnormSrgb => Some(Bgrx8Unorm),
             _ => None,
         }
     }
@@ -370,11 +424,14 @@ mod tests {
             ),
             (8, 16, 4)
         );
-        assert!(Rgba8UnormSrgb.info().resolvable && !R32Float.info().resolvable && !Rgba8Uint.info().resolvable);
+        assert!(Rgba8UnormSrgb.info().resolvable && R32Float.info().resolvable && !Rgba8Uint.info().resolvable);
         assert!(!R8Uint.info().filterable && !R8Uint.info().blendable && R8Uint.info().renderable);
         assert!(!Rgb9e5Ufloat.info().renderable && Depth16Unorm.info().renderable && !Stencil8.info().filterable);
         assert_eq!(Depth24PlusStencil8.aspect_format(Aspect::Stencil), Some(Stencil8));
         assert_eq!(Depth24Plus.aspect_format(Aspect::Stencil), None);
         assert_eq!(Rgba8Unorm.aspect_format(Aspect::Depth), None);
+        assert_eq!((A8Unorm.info().present(), A8Unorm.info().bytes), (8, 1));
+        assert_eq!((Bgrx8Unorm.info().present(), Bgrx8Unorm.info().bytes), (7, 4));
+        assert_eq!((B5g6r5Unorm.info().bytes, B5g5r5a1Unorm.info().bytes), (2, 2));
     }
 }

@@ -34,14 +34,13 @@ pub fn unpack(format: TextureFormat, bytes: &[u8]) -> [u32; 4] {
     let n = (info.bytes as usize).min(bytes.len());
     raw[..n].copy_from_slice(&bytes[..n]);
     let texel = u128::from_le_bytes(raw);
-    let integer = matches!(info.kind, Kind::Uint | Kind::Sint);
-    let mut out = [0, 0, 0, if integer { 1 } else { 1.0f32.to_bits() }];
+    let mut out = [0, 0, 0, if info.is_integer() { 1 } else { 1.0f32.to_bits() }];
     if format == TextureFormat::Rgb9e5Ufloat {
         let rgb = rgb9e5_to_f32(texel as u32);
         out[..3].copy_from_slice(&rgb.map(f32::to_bits));
         return out;
     }
-    for (c, &f) in info.fields.iter().enumerate().take(usize::from(info.components)) {
+    for (c, &f) in info.fields.iter().enumerate().filter(|(_, f)| f.bits != 0) {
         let code = field(texel, f);
         let bits = u32::from(f.bits);
         out[c] = match info.kind {
@@ -69,7 +68,7 @@ pub fn pack(format: TextureFormat, rgba: [u32; 4], rounding: HalfRounding) -> [u
         return u128::from(f32_to_rgb9e5([value[0], value[1], value[2]])).to_le_bytes();
     }
     let mut texel = 0u128;
-    for (c, &f) in info.fields.iter().enumerate().take(usize::from(info.components)) {
+    for (c, &f) in info.fields.iter().enumerate().filter(|(_, f)| f.bits != 0) {
         let bits = u32::from(f.bits);
         let code = match info.kind {
             Kind::Unorm if info.srgb && c < 3 => u32::from(srgb::tables().encode(value[c])),
@@ -110,6 +109,16 @@ mod tests {
         assert_eq!(word(Rg11b10Ufloat, [1.0, 0.5, 2.0, 0.0]), 0x801c_03c0);
         assert_eq!(word(Rgba8Unorm, [1.0, 0.0, 0.0, 0.5]), 0x8000_00ff);
         assert_eq!(word(Bgra8Unorm, [1.0, 0.0, 0.0, 0.5]), 0x80ff_0000);
+        assert_eq!(word(Bgrx8Unorm, [1.0, 0.0, 0.0, 0.5]), 0x00ff_0000);
+        assert_eq!(word(B5g6r5Unorm, [1.0, 0.5, 0.25, 1.0]), 31 << 11 | 32 << 5 | 8);
+        assert_eq!(word(B5g5r5a1Unorm, [1.0, 0.0, 0.5, 0.5]), 1 << 15 | 31 << 10 | 16);
+        assert_eq!(word(B4g4r4a4Unorm, [1.0, 0.0, 0.5, 0.2]), 3 << 12 | 15 << 8 | 8);
+        assert_eq!(word(A8Unorm, [1.0, 1.0, 1.0, 0.5]), 128);
+        assert_eq!(unpack(A8Unorm, &[255]).map(f32::from_bits), [0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(
+            unpack(Bgrx8Unorm, &[0, 0, 255, 0]).map(f32::from_bits),
+            [1.0, 0.0, 0.0, 1.0]
+        );
         assert_eq!(word(Rgba8UnormSrgb, [0.5, 0.18, 1.0, 0.5]), 0x80ff_76bc);
         assert_eq!(
             unpack(Bgra8Unorm, &[0, 0, 255, 255]).map(f32::from_bits),
@@ -138,7 +147,7 @@ mod tests {
                 bytes[..8].copy_from_slice(&half);
                 bytes[8..].copy_from_slice(&half);
                 bytes[n..].fill(0);
-                if format == Depth24Plus {
+                if matches!(format, Depth24Plus | Bgrx8Unorm | Bgrx8UnormSrgb) {
                     bytes[3] = 0;
                 }
                 let words = unpack(format, &bytes);

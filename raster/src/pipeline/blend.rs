@@ -83,7 +83,7 @@ impl Target<'_> {
     fn kept_bits(&self) -> u32 {
         let info = self.info();
         let mut keep = 0;
-        for (c, field) in info.fields.iter().enumerate().take(info.components.into()) {
+        for (c, field) in info.fields.iter().enumerate().filter(|(_, f)| f.bits != 0) {
             if self.state.write_mask >> c & 1 == 0 {
                 keep |= (((1u64 << field.bits) - 1) as u32) << field.shift;
             }
@@ -107,8 +107,11 @@ impl Target<'_> {
             PlaneKind::Packed { .. } => Some(e.tile_load(self.plane, Kind::U32)),
             _ => None,
         };
-        for (c, value) in out.iter_mut().enumerate().take(info.components.into()) {
+        for (c, value) in out.iter_mut().enumerate() {
             let field = info.fields[c];
+            if field.bits == 0 {
+                continue;
+            }
             *value = match packed {
                 Some(word) => {
                     let code = e.shr(word, field.shift.into());
@@ -149,7 +152,7 @@ impl Target<'_> {
         let second = second.unwrap_or(src);
         let mut out = src;
         for (c, value) in out.iter_mut().enumerate() {
-            if c >= self.info().components.into() || self.state.write_mask >> c & 1 == 0 {
+            if self.info().present() & self.state.write_mask & 1 << c == 0 {
                 continue;
             }
             let component = if c == 3 { &state.alpha } else { &state.color };
@@ -244,8 +247,8 @@ impl Target<'_> {
         match self.state.format.plane_kind() {
             PlaneKind::Packed { .. } => {
                 let mut word = None;
-                for (c, &value) in color.iter().enumerate().take(components) {
-                    if self.state.write_mask >> c & 1 == 0 {
+                for (c, &value) in color.iter().enumerate() {
+                    if info.present() & self.state.write_mask & 1 << c == 0 {
                         continue;
                     }
                     let field = info.fields[c];

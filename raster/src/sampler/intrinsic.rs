@@ -85,8 +85,8 @@ impl Chosen for UseAvx2 {
 fn functions<T: Chosen>(format: TextureFormat) -> (Intrinsic, Intrinsic) {
     use TextureFormat::*;
     match format {
-        Rgba8Unorm | Bgra8Unorm => plain::<T, Rgba8>(),
-        Rgba8UnormSrgb | Bgra8UnormSrgb => (sample_srgb::<T>, load_entry::<T, Float<Srgb8>>),
+        Rgba8Unorm | Bgra8Unorm | Bgrx8Unorm => plain::<T, Rgba8>(),
+        Rgba8UnormSrgb | Bgra8UnormSrgb | Bgrx8UnormSrgb => (sample_srgb::<T>, load_entry::<T, Float<Srgb8>>),
         R8Unorm | Rg8Unorm => plain::<T, Norm8>(),
         R16Unorm | Rg16Unorm | Rgba16Unorm | Depth16Unorm => plain::<T, Norm16>(),
         R16Float | Rg16Float | Rgba16Float => plain::<T, Float<Half>>(),

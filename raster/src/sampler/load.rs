@@ -56,11 +56,10 @@ pub(super) fn load<S: Simd, C: Class>(s: S, view: &Kernel, texels: Texels<'_>, o
         index = index + at[2] * l.surface;
     }
     let [texel] = C::fetch::<S, 1>(s, view, texels.words, texels.bytes, [valid.select(index, zero)]);
-    let components = usize::from(view.format.info().components);
     let wanted = view.in_memory_order(op.mask);
     for c in 0..4 {
         let to = if view.swap && c < 3 { 2 - c } else { c };
-        let word = if c >= components {
+        let word = if view.present >> c & 1 == 0 {
             if c == 3 { s.i32(view.alpha as i32) } else { zero }
         } else if wanted >> c & 1 != 0 {
             let v = C::component(s, texel, c);

@@ -278,7 +278,7 @@ fn inside<S: Simd, C: Class, const COMPARE: bool, const LINE: bool>(
         return;
     }
     if view.present != 15 {
-        for c in 1..4 {
+        for c in 0..4 {
             if view.present >> c & 1 == 0 {
                 cells[RESULT_CELL + c] = Cell(missing(s, view, c).bits().to_u32());
             }

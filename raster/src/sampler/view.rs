@@ -1,6 +1,6 @@
 //! A texture view as samplers read it: levels and layers flattened into tables that lanes can index.
 
-use crate::format::{Aspect, Kind, TextureFormat};
+use crate::format::{Aspect, TextureFormat};
 use crate::simd::AnyWords;
 use crate::texture::layout::{BLOCK, BLOCK_TEXELS};
 use crate::texture::storage::{Borrow, Storage};
@@ -104,7 +104,7 @@ impl SampledView {
             ViewDimension::Cube | ViewDimension::CubeArray => 6,
             _ => 1,
         };
-        let integer = matches!(format.info().kind, Kind::Uint | Kind::Sint);
+        let integer = format.info().is_integer();
         // SAFETY: `storage` and `linear` are kept in the same struct, which is dropped as a whole; that no one writes while programs
         // read is what `begin_read` is for and what the binding's safety contract demands.
         let words = unsafe { AnyWords::texels(storage.memory(), layout.texel_bytes) };
@@ -129,9 +129,9 @@ impl SampledView {
             power_of_two: (0..levels as usize)
                 .all(|i| level(i).width.is_power_of_two() && level(i).height.is_power_of_two()),
             alpha: if integer { 1 } else { 1.0f32.to_bits() },
-            present: ((1 << format.info().components) - 1) as u8,
+            present: format.info().present(),
             bytes: layout.texel_bytes,
-            swap: matches!(format, TextureFormat::Bgra8Unorm | TextureFormat::Bgra8UnormSrgb),
+            swap: format.is_bgra8(),
         };
         let [width, height, depth] = view.size();
         let info = TextureInfo {

@@ -53,11 +53,8 @@ impl Naive {
                 if self.format.info().kind == Kind::Unorm {
                     b = b.map(|b| b.clamp(0.0, 1.0));
                 }
-                for (c, b) in b
-                    .iter_mut()
-                    .enumerate()
-                    .skip(usize::from(self.format.info().components))
-                {
+                let present = self.format.info().present();
+                for (c, b) in b.iter_mut().enumerate().filter(|(c, _)| present >> c & 1 == 0) {
                     *b = if c == 3 { 1.0 } else { 0.0 };
                 }
                 b
