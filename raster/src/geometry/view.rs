@@ -179,7 +179,7 @@ impl ViewTransform {
         c as u16
     }
 
-    /// Transforms groups of 8; `positions(g)` gives group g's.
+    /// Transforms groups of 8; `positions(g)` gives group g's. The vectors may stay longer than that.
     pub fn groups(
         &self,
         count: usize,
@@ -187,34 +187,38 @@ impl ViewTransform {
         screen: &mut Vec<ScreenVertex>,
         codes: &mut Vec<u16>,
     ) {
-        screen.clear();
-        codes.clear();
-        screen.resize(count * 8, ScreenVertex::default());
-        codes.resize(count * 8, 0);
-        crate::dispatch::wide(|| {
-            for (g, (out, codes)) in screen.chunks_exact_mut(8).zip(codes.chunks_exact_mut(8)).enumerate() {
-                let group = positions(g);
-                let mut soa = [[0f32; 8]; 2];
-                let mut snapped = [[0i32; 8]; 2];
-                for i in 0..8 {
-                    let (x, y, z, w) = (group[0][i], group[1][i], group[2][i], group[3][i]);
-                    let (sx, sy, sz) = self.project(x, y, z, w);
-                    snapped[0][i] = snap(sx);
-                    snapped[1][i] = snap(sy);
-                    soa[0][i] = sz;
-                    soa[1][i] = 1.0 / w;
-                    codes[i] = self.code(x, y, z, w, sx + sy + sz);
+        if screen.len() < count * 8 {
+            screen.resize(count * 8, ScreenVertex::default());
+            codes.resize(count * 8, 0);
+        }
+        let (screen, codes) = (&mut screen[..count * 8], &mut codes[..count * 8]);
+        crate::dispatch::wide(
+            #[inline(always)]
+            || {
+                for (g, (out, codes)) in screen.chunks_exact_mut(8).zip(codes.chunks_exact_mut(8)).enumerate() {
+                    let group = positions(g);
+                    let mut soa = [[0f32; 8]; 2];
+                    let mut snapped = [[0i32; 8]; 2];
+                    for i in 0..8 {
+                        let (x, y, z, w) = (group[0][i], group[1][i], group[2][i], group[3][i]);
+                        let (sx, sy, sz) = self.project(x, y, z, w);
+                        snapped[0][i] = snap(sx);
+                        snapped[1][i] = snap(sy);
+                        soa[0][i] = sz;
+                        soa[1][i] = 1.0 / w;
+                        codes[i] = self.code(x, y, z, w, sx + sy + sz);
+                    }
+                    for (i, v) in out.iter_mut().enumerate() {
+                        *v = ScreenVertex {
+                            x: snapped[0][i],
+                            y: snapped[1][i],
+                            z: soa[0][i],
+                            iw: soa[1][i],
+                        };
+                    }
                 }
-                for (i, v) in out.iter_mut().enumerate() {
-                    *v = ScreenVertex {
-                        x: snapped[0][i],
-                        y: snapped[1][i],
-                        z: soa[0][i],
-                        iw: soa[1][i],
-                    };
-                }
-            }
-        });
+            },
+        );
     }
 }
 

@@ -2,15 +2,15 @@
 
 use super::target::Attachments;
 use super::{BoundResource, Draw, Pass};
-use crate::binning::{CHUNK, Chunk, ChunkScratch, DrawState, Grid, Piece, build, plan};
+use crate::binning::{CHUNK, Chunk, ChunkJob, ChunkScratch, DrawState, Grid, Piece, build, plan};
 use crate::format::Kind;
-use crate::geometry::{BiasFormat, ClipPlanes, DepthBias, Rect, ViewTransform, sample_offsets};
+use crate::geometry::{BiasFormat, ClipPlanes, DepthBias, Rect, ViewTransform};
 use crate::layout::draw as words;
 use crate::pipeline::{DepthStencilState, RenderPipeline};
 use crate::pool::{Pool, Worker, WorkerPanic};
 use crate::sampler::{ReadGuard, SampledView};
 use crate::texture::TextureError;
-use crate::tile::{OutOfBudget, TileJob, TileStats, TileWorker};
+use crate::tile::{OutOfBudget, TileJob, TileLists, TileStats, TileWorker};
 use crate::vertex::Primitives;
 use quadrille_jit::abi::Binding;
 use std::collections::BTreeSet;
@@ -115,6 +115,7 @@ pub struct PassMemory {
     chunks: Mutex<Vec<Chunk>>,
     scratch: Mutex<Vec<ChunkScratch>>,
     tiles: Mutex<Vec<TileWorker>>,
+    lists: Mutex<Vec<TileLists>>,
 }
 
 impl PassMemory {
@@ -192,6 +193,12 @@ fn read_guards(pass: &Pass<'_>) -> Result<Vec<ReadGuard>, TextureError> {
 /// A chunk, or a vertex program's status and the state's number.
 type Built = Result<Chunk, (u32, u32)>;
 
+/// Primitives up to which a pass's geometry is not worth waking anyone (law R7).
+const ALONE_PRIMITIVES: u64 = 1500;
+/// Tiles touched and instructions of a fragment program up to which the same goes for tiles.
+const ALONE_TILES: usize = 16;
+const ALONE_INSTRUCTIONS: usize = 100;
+
 /// Primitives of a draw, its state's number, its first instance.
 type PreparedDraw<'a> = (Primitives<'a>, u32, u32);
 
@@ -256,9 +263,9 @@ impl<'a> Execution<'a> {
             draws,
             serial,
             grid: Grid {
-                edge: edge as i32,
-                columns: attachments.width.div_ceil(edge) as i32,
-                rows: attachments.height.div_ceil(edge) as i32,
+                edge,
+                columns: attachments.width.div_ceil(edge),
+                rows: attachments.height.div_ceil(edge),
                 samples: attachments.planes.samples,
             },
         }
@@ -282,7 +289,7 @@ impl<'a> Execution<'a> {
             ..PassStats::default()
         };
         for (number, round) in rounds.iter().enumerate() {
-            if self.cancelled() {
+            if self.is_cancelled() {
                 break;
             }
             let clock = Instant::now();
@@ -305,12 +312,6 @@ impl<'a> Execution<'a> {
         Ok(stats)
     }
 
-    fn cancelled(&self) -> bool {
-        self.options
-            .cancel
-            .is_some_and(|flag| flag.load(Ordering::Relaxed) != 0)
-    }
-
     fn run(&self, tasks: usize, serial: bool, f: impl Fn(&Worker<'_>) + Sync) -> Result<(), PassError> {
         let result = if serial {
             self.pool.run_here(tasks, f)
@@ -325,27 +326,31 @@ impl<'a> Execution<'a> {
 
     fn chunks(&self, round: &[Vec<Piece>]) -> Result<Vec<Chunk>, PassError> {
         let results: Vec<Mutex<Option<Built>>> = round.iter().map(|_| Mutex::new(None)).collect();
-        self.run(round.len(), self.serial, |worker| {
+        let job = ChunkJob {
+            draws: &self.draws,
+            states: &self.states,
+            grid: self.grid,
+            loop_budget: self.options.loop_budget,
+            cancel: self.cancel_address(),
+        };
+        let primitives: u64 = round
+            .iter()
+            .flatten()
+            .map(|p| u64::from(p.count) * u64::from(p.instances))
+            .sum();
+        let alone = self.serial || primitives < ALONE_PRIMITIVES;
+        self.run(round.len(), alone, |worker| {
             let mut scratch: ChunkScratch = PassMemory::take(&self.memory.scratch);
             while let Some(task) = worker.next_task() {
-                if self.cancelled() {
+                if self.is_cancelled() {
                     break;
                 }
                 let mut chunk: Chunk = PassMemory::take(&self.memory.chunks);
-                let built = build(
-                    &round[task],
-                    &self.draws,
-                    &self.states,
-                    self.grid,
-                    self.options.loop_budget,
-                    &mut scratch,
-                    &mut chunk,
-                );
-                let failed = built.is_err();
-                *results[task].lock().unwrap_or_else(PoisonError::into_inner) = Some(built.map(|()| chunk));
-                if failed {
-                    break;
+                let built = build(&round[task], &job, &mut scratch, &mut chunk);
+                if built.is_err() {
+                    worker.stop();
                 }
+                *results[task].lock().unwrap_or_else(PoisonError::into_inner) = Some(built.map(|()| chunk));
             }
             PassMemory::give(&self.memory.scratch, scratch);
         })?;
@@ -362,38 +367,37 @@ impl<'a> Execution<'a> {
 
     fn tiles(&self, chunks: &[Chunk], first: bool, last: bool) -> Result<TileStats, PassError> {
         let (columns, rows) = (self.grid.columns as usize, self.grid.rows as usize);
-        let samples = self.grid.samples;
-        let (one, two, four) = (sample_offsets::<1>(), sample_offsets::<2>(), sample_offsets::<4>());
-        let offsets: &[[i32; 2]] = match samples {
-            1 => &one,
-            2 => &two,
-            _ => &four,
-        };
+        let mut lists: TileLists = PassMemory::take(&self.memory.lists);
+        lists.fill(chunks, columns * rows);
+        let result = self.run_tiles(chunks, &lists, first, last);
+        PassMemory::give(&self.memory.lists, lists);
+        result
+    }
+
+    fn run_tiles(&self, chunks: &[Chunk], lists: &TileLists, first: bool, last: bool) -> Result<TileStats, PassError> {
+        let (columns, rows) = (self.grid.columns as usize, self.grid.rows as usize);
         let job = TileJob {
             chunks,
+            lists,
             states: &self.states,
             planes: &self.attachments.planes,
-            offsets,
             loop_budget: self.options.loop_budget,
-            cancel: self
-                .options
-                .cancel
-                .map_or(std::ptr::null(), |c| c.as_ptr().cast_const()),
+            cancel: self.cancel_address(),
         };
+        let alone = self.serial || self.is_small(lists, columns * rows);
         let total = Mutex::new(TileStats::default());
         // The failure of the lowest tile is reported, whoever finds one first; tiles after it needn't run.
         let lowest = AtomicUsize::new(usize::MAX);
         let failure: Mutex<Option<(usize, OutOfBudget)>> = Mutex::new(None);
-        self.run(columns * rows, self.serial, |worker| {
+        self.run(columns * rows, alone, |worker| {
             let mut tile: TileWorker = PassMemory::take(&self.memory.tiles);
             tile.stats = TileStats::default();
             while let Some(index) = worker.next_task() {
-                if index > lowest.load(Ordering::Relaxed) {
+                if index > lowest.load(Ordering::Relaxed) || self.is_cancelled() {
                     break;
                 }
                 let (tx, ty) = ((index % columns) as u32, (index / columns) as u32);
-                let touched = chunks.iter().any(|c| !c.bin(index).is_empty());
-                if !touched && first && last && self.attachments.untouched(tx, ty) {
+                if lists.of(index).is_empty() && first && last && self.attachments.untouched(tx, ty) {
                     continue;
                 }
                 tile.memory
@@ -420,6 +424,27 @@ impl<'a> Execution<'a> {
             Some((_, e)) => Err(self.out_of_budget("fragment", e.state, e.status)),
             None => Ok(total.into_inner().unwrap_or_else(PoisonError::into_inner)),
         }
+    }
+
+    fn cancel_address(&self) -> *const u32 {
+        self.options
+            .cancel
+            .map_or(std::ptr::null(), |c| c.as_ptr().cast_const())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.options.cancel.is_some_and(|c| c.load(Ordering::Relaxed) != 0)
+    }
+
+    /// Whether tiles surely take less than a fifth of a millisecond or so: then no one is woken (law R7).
+    fn is_small(&self, lists: &TileLists, tiles: usize) -> bool {
+        let touched = (0..tiles)
+            .filter(|&t| !lists.of(t).is_empty())
+            .take(ALONE_TILES + 1)
+            .count();
+        let program = |s: &DrawState<'_>| s.pipeline.fragment.as_ref().map_or(0, |f| f.stats().instructions);
+        let longest = self.states.iter().map(program).max().unwrap_or(0);
+        touched <= ALONE_TILES && tiles <= 4 * ALONE_TILES && longest <= ALONE_INSTRUCTIONS
     }
 
     fn out_of_budget(&self, stage: &'static str, state: u32, status: u32) -> PassError {

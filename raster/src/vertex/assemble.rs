@@ -140,6 +140,41 @@ impl<'a> Primitives<'a> {
         }
     }
 
+    /// Appends the vertices of some primitives, as many each as the shape has corners.
+    pub fn vertices(&self, primitives: std::ops::Range<u32>, out: &mut Vec<u32>) {
+        let k = self.shape.corners();
+        let list = matches!(
+            self.topology,
+            PrimitiveTopology::PointList | PrimitiveTopology::LineList | PrimitiveTopology::TriangleList
+        );
+        if !list {
+            for p in primitives {
+                out.extend_from_slice(&self.corners(p)[..k]);
+            }
+            return;
+        }
+        // Lists read consecutive positions.
+        let n = primitives.len() * k;
+        let start = self.first as usize + primitives.start as usize * k;
+        let base = |v: u32| v.wrapping_add_signed(self.base_vertex);
+        match self.indices {
+            None => out.extend((start..start + n).map(|i| i as u32)),
+            Some((bytes, IndexFormat::Uint16)) if start + n <= bytes.len() / 2 => {
+                let (words, _) = bytes[start * 2..(start + n) * 2].as_chunks::<2>();
+                out.extend(words.iter().map(|&w| base(u16::from_le_bytes(w).into())));
+            }
+            Some((bytes, IndexFormat::Uint32)) if start + n <= bytes.len() / 4 => {
+                let (words, _) = bytes[start * 4..(start + n) * 4].as_chunks::<4>();
+                out.extend(words.iter().map(|&w| base(u32::from_le_bytes(w))));
+            }
+            Some(_) => {
+                for p in primitives {
+                    out.extend_from_slice(&self.corners(p)[..k]);
+                }
+            }
+        }
+    }
+
     /// Vertices of primitive p; corners beyond the shape's repeat the last.
     #[inline(always)]
     pub fn corners(&self, p: u32) -> [u32; 3] {
@@ -217,5 +252,33 @@ mod tests {
             0,
         );
         assert_eq!([p.corners(0), p.corners(1)], [[7, 8, 0], [0, 0, 0]]);
+        let mut all = Vec::new();
+        p.vertices(0..2, &mut all);
+        assert_eq!(all, [7, 8, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn vertices_of_a_range_are_the_corners() {
+        let bytes: Vec<u8> = (0..60u16).flat_map(|i| (i * 31 % 60).to_le_bytes()).collect();
+        for topology in [
+            PrimitiveTopology::PointList,
+            PrimitiveTopology::LineList,
+            PrimitiveTopology::LineStrip,
+            PrimitiveTopology::TriangleList,
+            PrimitiveTopology::TriangleStrip,
+        ] {
+            for indices in [
+                None,
+                Some((&bytes[..], IndexFormat::Uint16)),
+                Some((&bytes[..], IndexFormat::Uint32)),
+            ] {
+                let p = Primitives::new(&state(topology), indices, 3, 20, -2);
+                let k = p.shape.corners();
+                let mut all = Vec::new();
+                p.vertices(1..p.len(), &mut all);
+                let expected: Vec<u32> = (1..p.len()).flat_map(|i| p.corners(i)[..k].to_vec()).collect();
+                assert_eq!(all, expected);
+            }
+        }
     }
 }

@@ -6,4 +6,4 @@ mod stage;
 
 pub(crate) use assemble::{Primitives, Shape};
 pub use format::{Elements, VertexFormat, VertexFormatKind, fetch_groups};
-pub(crate) use stage::{Shaded, VertexIds, VertexScratch, shade};
+pub(crate) use stage::{VertexCells, VertexJob, VertexScratch, shade};
