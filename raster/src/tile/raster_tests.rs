@@ -224,7 +224,7 @@ fn random_triangles_of_all_sizes_equal_the_reference() {
                 (cy + r.range(-size, size)).clamp(-8_388_352, 8_388_352),
             )
         });
-        if r.next() % 3 == 0 {
+        if r.next().is_multiple_of(3) {
             // Edges through sample positions.
             for v in &mut v {
                 (v.x, v.y) = (v.x & !127, v.y & !127);
@@ -273,12 +273,12 @@ fn r_rast_33_meshes_cover_every_sample_once() {
                 );
             }
         }
-        let mut count = vec![[0u32; N]; 1024];
+        let mut count = [[0u32; N]; 1024];
         let mut out = vec![P::default(); area.pairs()];
         for j in 0..CELLS {
             for i in 0..CELLS {
                 let [a, b, c, d] = [grid[j][i], grid[j][i + 1], grid[j + 1][i], grid[j + 1][i + 1]];
-                let split = if r.next() % 2 == 0 {
+                let split = if r.next().is_multiple_of(2) {
                     [[a, b, d], [a, c, d]]
                 } else {
                     [[a, b, c], [c, b, d]]
