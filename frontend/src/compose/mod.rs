@@ -55,3 +55,14 @@ pub(crate) fn add(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
 pub(crate) fn sub(b: &mut FunctionBuilder, x: Value, y: Value) -> Value {
     b.alu(Alu::FSub, &[x, y])
 }
+
+/// Direct3D's snapped offset (i32) as pixels from the centre: the low four bits, sign-extended, in sixteenths of a pixel
+/// (R-RAST-147); an operand of [`InputPoint::Offset`](crate::ir::InputPoint).
+pub fn snapped_offset(b: &mut FunctionBuilder, offset: Value) -> Value {
+    let up = b.u32(28);
+    let top = b.alu(Alu::Shl, &[offset, up]);
+    let signed = b.alu(Alu::ShrS, &[top, up]);
+    let units = b.alu(Alu::SToF, &[signed]);
+    let sixteenth = b.f32(1.0 / 16.0);
+    mul(b, units, sixteenth)
+}

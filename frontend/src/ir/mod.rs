@@ -27,7 +27,7 @@ pub use alu::Alu;
 pub use arena::{Arena, Handle};
 pub use build::FunctionBuilder;
 pub use kind::{Kind, Literal};
-pub use op::{Access, AtomicOp, Effect, Op, OutOfBounds, QuadOp, ResourceRef};
+pub use op::{Access, AtomicOp, Effect, InputPoint, Op, OutOfBounds, QuadOp, ResourceRef};
 pub use shader::*;
 pub use span::{SourceText, Sources, Span, SpanId};
 pub use texture::{Dim, Lod, SampleOp, TexelOp, TextureQuery};

@@ -72,6 +72,17 @@ pub enum AtomicOp {
     CompareExchange,
 }
 
+/// Where [`Op::InputAt`] evaluates an input (R-RAST-147).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum InputPoint {
+    /// At a sample (operand: index u32; beyond the last: the pixel's centre).
+    Sample,
+    /// At the centroid (R-RAST-99).
+    Centroid,
+    /// Off the pixel's centre (operands: x and y in pixels, f32).
+    Offset,
+}
+
 /// An operation. Operand order is stated per variant; pure [`Alu`] operations have their own table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
@@ -103,6 +114,13 @@ pub enum Op {
     ArrayReset(Handle<LocalArray>),
     /// A stage input.
     Input(Handle<Input>),
+    /// A fragment input evaluated elsewhere than it is declared; its interpolation is kept. Built-ins can't be.
+    InputAt {
+        /// The input.
+        input: Handle<Input>,
+        /// Where.
+        at: InputPoint,
+    },
     /// A 32-bit scalar from a buffer (operands: `[element]`, byte offset u32).
     BufferLoad {
         /// The buffer.
@@ -237,6 +255,9 @@ pub enum Op {
         /// Kind of the result.
         kind: Kind,
     },
+    /// Makes the active lanes helpers where the operand (bool) is true, and no helpers where it is false: how a program
+    /// that shades sample by sample starts each sample's invocation (R-RAST-93, R-PS-55).
+    SetHelper,
     /// Writes the lane's word of an output cell (operand: value), all lanes.
     CellStore {
         /// Slot within the group's cells.
@@ -269,6 +290,7 @@ impl Op {
             | Op::Bitcast(_)
             | Op::Convert(_)
             | Op::Input(_)
+            | Op::InputAt { .. }
             | Op::BufferSize(_)
             | Op::TextureQuery { .. }
             | Op::DrawLoad { .. }
@@ -298,6 +320,7 @@ impl Op {
             | Op::TexelStore { .. }
             | Op::Call(_)
             | Op::Discard
+            | Op::SetHelper
             | Op::Barrier
             | Op::TableStore { .. }
             | Op::TileStore { .. }

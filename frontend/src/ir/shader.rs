@@ -78,6 +78,18 @@ pub enum Builtin {
     ViewIndex,
 }
 
+/// What a fragment shader promises about the depth it writes (R-PS-28).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum DepthOutput {
+    /// Nothing.
+    #[default]
+    Any,
+    /// At least the rasterizer's depth.
+    GreaterEqual,
+    /// At most the rasterizer's depth.
+    LessEqual,
+}
+
 /// What connects a stage input or output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Semantic {
@@ -473,6 +485,8 @@ pub struct Shader {
     pub entry: Handle<Function>,
     /// Fragment: `[earlydepthstencil]` and the like (R-PS-43).
     pub early_depth_stencil: bool,
+    /// Fragment: what the depth output promises.
+    pub depth_output: DepthOutput,
     /// Source texts and spans.
     pub sources: Sources,
 }

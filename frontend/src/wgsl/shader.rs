@@ -7,7 +7,9 @@ use super::report::{Failure, Result};
 use super::types::{Shape, Types};
 use super::{Constants, interface};
 use crate::diagnostic::ShaderErrorKind;
-use crate::ir::{self, Arena, Literal, Resource, ResourceClass, SampleKind, Shader, SourceText, Sources, SpanId};
+use crate::ir::{
+    self, Arena, DepthOutput, Literal, Resource, ResourceClass, SampleKind, Shader, SourceText, Sources, SpanId,
+};
 use naga::Handle;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -76,6 +78,14 @@ pub(super) fn lower(
             functions: Arena::new(),
             entry: ir::Handle::from_index(0),
             early_depth_stencil: matches!(entry.early_depth_test, Some(naga::EarlyDepthTest::Force)),
+            depth_output: match entry.early_depth_test {
+                Some(naga::EarlyDepthTest::Allow { conservative }) => match conservative {
+                    naga::ConservativeDepth::GreaterEqual => DepthOutput::GreaterEqual,
+                    naga::ConservativeDepth::LessEqual => DepthOutput::LessEqual,
+                    naga::ConservativeDepth::Unchanged => DepthOutput::Any,
+                },
+                _ => DepthOutput::Any,
+            },
             sources: Sources {
                 texts: vec![(**text).clone()],
                 spans: Arena::new(),

@@ -95,6 +95,7 @@ pub(super) enum Inst {
     },
     Discard,
     IsHelper(Reg),
+    SetHelper(Reg),
     DrawLoad {
         word: u32,
         to: Reg,

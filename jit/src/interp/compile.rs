@@ -330,7 +330,9 @@ impl Compiler<'_> {
             Op::ArrayReset(array) => Inst::ArrayReset {
                 array: array.index() as u32,
             },
-            Op::Input(_) => return Err(CompileError::Internal("a stage input was not replaced".into())),
+            Op::Input(_) | Op::InputAt { .. } => {
+                return Err(CompileError::Internal("a stage input was not replaced".into()));
+            }
             Op::Call(_) => return Err(CompileError::Internal("a call was not inlined".into())),
             Op::BufferLoad { buffer, .. } => {
                 let slot = self.slot(buffer, &mut args);
@@ -408,6 +410,7 @@ impl Compiler<'_> {
             }
             Op::Discard => Inst::Discard,
             Op::IsHelper => Inst::IsHelper(to),
+            Op::SetHelper => Inst::SetHelper(args[0]),
             Op::Barrier => return self.unsupported("a workgroup barrier", Some(inst)),
             Op::DrawLoad { word, .. } => Inst::DrawLoad { word, to },
             Op::TableLoad { word, .. } => Inst::TableLoad { word, to },

@@ -448,6 +448,10 @@ impl Machine<'_> {
             }
             Inst::Discard => self.helpers |= self.active,
             Inst::IsHelper(to) => self.put(*to, lanes_of(self.helpers)),
+            Inst::SetHelper(mask) => {
+                let new = mask_of(self.get(*mask)) & self.active;
+                self.helpers = self.helpers & !self.active | new;
+            }
             Inst::DrawLoad { word, to } => self.put(*to, [self.memory.draw_word(*word); 4]),
             Inst::TableLoad { word, to } => self.put(*to, [self.memory.table_word(*word); 4]),
             Inst::TableStore { word, value } => {

@@ -135,6 +135,7 @@ impl Build {
             functions,
             entry,
             early_depth_stencil: false,
+            depth_output: Default::default(),
             sources: Default::default(),
         }
     }

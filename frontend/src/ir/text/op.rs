@@ -4,7 +4,7 @@
 //! aren't attributes.
 
 use super::ParseErrorKind;
-use crate::ir::op::{Access, AtomicOp, Op, OutOfBounds, QuadOp, ResourceRef};
+use crate::ir::op::{Access, AtomicOp, InputPoint, Op, OutOfBounds, QuadOp, ResourceRef};
 use crate::ir::texture::{Dim, Lod, SampleOp, TexelOp, TextureQuery};
 use crate::ir::{Alu, Handle, Kind, Literal};
 use std::fmt::Write;
@@ -17,6 +17,12 @@ const QUADS: [(&str, QuadOp); 7] = [
     ("quad.swap_x", QuadOp::SwapX),
     ("quad.swap_y", QuadOp::SwapY),
     ("quad.swap_diagonal", QuadOp::SwapDiagonal),
+];
+
+const POINTS: [(&str, InputPoint); 3] = [
+    ("input.at_sample", InputPoint::Sample),
+    ("input.at_centroid", InputPoint::Centroid),
+    ("input.at_offset", InputPoint::Offset),
 ];
 
 const ATOMICS: [(&str, AtomicOp); 11] = [
@@ -160,6 +166,7 @@ pub(super) fn head(op: &Op) -> String {
         Op::ArraySet(a) => write!(o, "array.set &{}", a.index()),
         Op::ArrayReset(a) => write!(o, "array.reset &{}", a.index()),
         Op::Input(i) => write!(o, "input(in{})", i.index()),
+        Op::InputAt { input, at } => write!(o, "{}(in{})", name_of(&POINTS, *at), input.index()),
         Op::BufferLoad { buffer, access: a, .. } => write!(o, "buffer.load({}, {})", resource(buffer), access(a)),
         Op::BufferStore { buffer, access: a } => write!(o, "buffer.store({}, {})", resource(buffer), access(a)),
         Op::BufferAtomic { buffer, op, access: a } => {
@@ -196,6 +203,7 @@ pub(super) fn head(op: &Op) -> String {
         Op::Call(f) => write!(o, "call(fn{})", f.index()),
         Op::Discard => write!(o, "discard"),
         Op::IsHelper => write!(o, "is_helper"),
+        Op::SetHelper => write!(o, "set_helper"),
         Op::Barrier => write!(o, "barrier"),
         Op::DrawLoad { word, .. } => write!(o, "draw.load({word})"),
         Op::TableLoad { word, .. } => write!(o, "table.load({word})"),
@@ -293,6 +301,7 @@ pub(super) fn parse(name: &str, attrs: Vec<Attr>, kind: Option<Kind>) -> Result<
         "call" => Op::Call(Handle::from_index(a.numbered("fn", "a function")?)),
         "discard" => Op::Discard,
         "is_helper" => Op::IsHelper,
+        "set_helper" => Op::SetHelper,
         "barrier" => Op::Barrier,
         "draw.load" => Op::DrawLoad {
             word: a.number("a word")?,
@@ -339,6 +348,11 @@ pub(super) fn parse(name: &str, attrs: Vec<Attr>, kind: Option<Kind>) -> Result<
                 Op::Alu(alu)
             } else if let Some(quad) = item_of(&QUADS, name) {
                 Op::Quad(quad)
+            } else if let Some(at) = item_of(&POINTS, name) {
+                Op::InputAt {
+                    input: Handle::from_index(a.numbered("in", "an input")?),
+                    at,
+                }
             } else if let Some(op) = item_of(&ATOMICS, name) {
                 Op::BufferAtomic {
                     buffer: a.resource()?,

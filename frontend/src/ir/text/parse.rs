@@ -2,7 +2,7 @@
 
 use super::lex::{Token, error_at, tokens};
 use super::op::{self, Attr, numbered};
-use super::print::{BUILTINS, INTERPOLATIONS, SAMPLE_KINDS, SAMPLINGS, STAGES};
+use super::print::{BUILTINS, DEPTH_OUTPUTS, INTERPOLATIONS, SAMPLE_KINDS, SAMPLINGS, STAGES};
 use super::{MAX_NESTING, ParseError, ParseErrorKind};
 use crate::ir::op::{Op, ResourceRef};
 use crate::ir::shader::{
@@ -206,6 +206,10 @@ impl<'a> Parser<'a> {
             functions: Arena::new(),
             entry: Handle::from_index(0),
             early_depth_stencil: self.is_word("early_depth_stencil"),
+            depth_output: DEPTH_OUTPUTS
+                .into_iter()
+                .find_map(|(name, output)| self.is_word(name).then_some(output))
+                .unwrap_or_default(),
             sources: Sources::default(),
         };
         self.mark('{', "{")?;

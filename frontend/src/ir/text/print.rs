@@ -5,8 +5,8 @@ use super::op;
 use crate::ir::Op;
 use crate::ir::kind::Literal;
 use crate::ir::shader::{
-    Binding, Body, Builtin, Function, Inst, Interpolation, Label, LoopBound, Resource, ResourceClass, SampleKind,
-    Sampling, Semantic, Shader, Stage, Stmt, Value,
+    Binding, Body, Builtin, DepthOutput, Function, Inst, Interpolation, Label, LoopBound, Resource, ResourceClass,
+    SampleKind, Sampling, Semantic, Shader, Stage, Stmt, Value,
 };
 use crate::ir::span::SpanId;
 use std::fmt::{self, Write};
@@ -27,6 +27,12 @@ pub(super) const SAMPLINGS: [(&str, Sampling); 3] = [
     ("center", Sampling::Center),
     ("centroid", Sampling::Centroid),
     ("sample", Sampling::Sample),
+];
+
+pub(super) const DEPTH_OUTPUTS: [(&str, DepthOutput); 3] = [
+    ("depth_any", DepthOutput::Any),
+    ("depth_greater_equal", DepthOutput::GreaterEqual),
+    ("depth_less_equal", DepthOutput::LessEqual),
 ];
 
 pub(super) const SAMPLE_KINDS: [(&str, SampleKind); 5] = [
@@ -85,6 +91,9 @@ fn write_shader(o: &mut impl Write, s: &Shader) -> fmt::Result {
     write!(o, "shader {} {}", quote(&s.name), name_of(&STAGES, s.stage))?;
     if s.early_depth_stencil {
         o.write_str(" early_depth_stencil")?;
+    }
+    if s.depth_output != DepthOutput::Any {
+        write!(o, " {}", name_of(&DEPTH_OUTPUTS, s.depth_output))?;
     }
     o.write_str(" {\n")?;
     for text in &s.sources.texts {

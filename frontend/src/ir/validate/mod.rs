@@ -430,7 +430,7 @@ fn local(f: &Function, handle: Handle<Local>) -> Result<&Local, Violation> {
 /// Whether an operation only makes sense where quads exist.
 fn needs_fragment(op: &Op) -> bool {
     match op {
-        Op::Quad(_) | Op::Discard | Op::IsHelper => true,
+        Op::Quad(_) | Op::Discard | Op::IsHelper | Op::SetHelper | Op::InputAt { .. } => true,
         Op::Sample { op, .. } => op.is_quad_read(),
         _ => false,
     }

@@ -2,8 +2,8 @@
 
 use super::{Environment, Violation, find, local, needs_fragment};
 use crate::ir::alu::AluKindError;
-use crate::ir::op::{AtomicOp, Op, QuadOp, ResourceRef};
-use crate::ir::shader::{Function, Resource, ResourceClass, Stage};
+use crate::ir::op::{AtomicOp, InputPoint, Op, QuadOp, ResourceRef};
+use crate::ir::shader::{Function, Resource, ResourceClass, Semantic, Stage};
 use crate::ir::texture::{Dim, Lod, SampleOp, TexelOp};
 use crate::ir::{Access, Kind};
 
@@ -142,6 +142,21 @@ pub(super) fn check(f: &Function, env: &Environment, op: &Op, args: &[Kind], res
             Some(inputs) => r.is(find(inputs, handle, "input")?.kind)?,
             None => return Err(Violation::Detail("there are no stage inputs here")),
         },
+        Op::InputAt { input, at } => {
+            let Some(inputs) = env.inputs else {
+                return Err(Violation::Detail("there are no stage inputs here"));
+            };
+            let input = find(inputs, input, "input")?;
+            if matches!(input.semantic, Semantic::Builtin(_)) {
+                return Err(Violation::Detail("a built-in input has one place"));
+            }
+            match at {
+                InputPoint::Sample => a.is(Kind::U32)?,
+                InputPoint::Centroid => {}
+                InputPoint::Offset => a.many(2, |k| k == Kind::F32)?,
+            }
+            r.is(input.kind)?;
+        }
         Op::BufferLoad { buffer, kind, access } => {
             buffer_operands(env, &mut a, &buffer, false)?;
             check_access(&access)?;
@@ -266,7 +281,7 @@ pub(super) fn check(f: &Function, env: &Environment, op: &Op, args: &[Kind], res
             a.next(is_word)?;
             a.is(Kind::Bool)?;
         }
-        Op::CountInvocations => a.is(Kind::Bool)?,
+        Op::CountInvocations | Op::SetHelper => a.is(Kind::Bool)?,
     }
     a.end()?;
     r.end()

@@ -29,7 +29,7 @@ impl Emitter<'_, '_> {
                     Op::Alu(Alu::FFma) if !self.target.fma => HEAVY,
                     Op::Alu(_) => 1,
                     Op::LocalSet { .. } | Op::Quad(_) => 2,
-                    Op::Discard | Op::IsHelper | Op::DrawLoad { .. } | Op::TableLoad { .. } => 1,
+                    Op::Discard | Op::IsHelper | Op::SetHelper | Op::DrawLoad { .. } | Op::TableLoad { .. } => 1,
                     _ => HEAVY,
                 },
                 Stmt::If { then, otherwise, .. } => 2 + self.cost(then) + self.cost(otherwise),

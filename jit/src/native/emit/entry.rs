@@ -304,7 +304,12 @@ impl Emitter<'_, '_> {
         let needed = self.f.insts.iter().any(|(_, inst)| {
             matches!(
                 inst.op,
-                Op::Discard | Op::IsHelper | Op::BufferStore { .. } | Op::BufferAtomic { .. } | Op::TexelStore { .. }
+                Op::Discard
+                    | Op::IsHelper
+                    | Op::SetHelper
+                    | Op::BufferStore { .. }
+                    | Op::BufferAtomic { .. }
+                    | Op::TexelStore { .. }
             )
         });
         if !needed {
@@ -443,6 +448,12 @@ impl Emitter<'_, '_> {
                     None => self.splat_bits(0, false),
                 };
                 self.set(inst.result(), Val::Lane(v));
+            }
+            Op::SetHelper => {
+                if let Some(helper) = self.helper_var {
+                    let new = self.lane(inst.args[0]);
+                    self.assign(helper, new, true);
+                }
             }
             Op::DrawLoad { word, kind } => {
                 let offset = self.offset(u64::from(word) * 4, span)?;

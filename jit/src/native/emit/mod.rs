@@ -526,7 +526,7 @@ impl Emitter<'_, '_> {
                 self.array_reset(array);
                 Ok(())
             }
-            Op::Input(_) => self.unsupported("a stage input in an assembled program", span),
+            Op::Input(_) | Op::InputAt { .. } => self.unsupported("a stage input in an assembled program", span),
             Op::BufferLoad { buffer, kind, access } => self.buffer_load(id, inst, buffer, kind, access),
             Op::BufferStore { buffer, access } => self.buffer_store(inst, buffer, access),
             Op::BufferAtomic { buffer, op, access } => self.buffer_atomic(inst, buffer, op, access),
@@ -539,6 +539,7 @@ impl Emitter<'_, '_> {
             Op::Barrier => self.unsupported("a workgroup barrier", span),
             Op::Discard
             | Op::IsHelper
+            | Op::SetHelper
             | Op::DrawLoad { .. }
             | Op::TableLoad { .. }
             | Op::TableStore { .. }
@@ -556,7 +557,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Assigns a lane variable in the active lanes.
-    fn assign(&mut self, variable: Variable, new: cl::Value, merge: bool) {
+    pub(super) fn assign(&mut self, variable: Variable, new: cl::Value, merge: bool) {
         let v = match self.exec {
             Exec::Mask(mask) if merge => {
                 let old = self.b.use_var(variable);
