@@ -51,6 +51,7 @@ on_every_executor! {
     textures::queries_read_the_info,
     textures::binding_arrays_sample_per_lane,
     fragment::tiles_are_read_and_written_in_place,
+    fragment::stores_are_subject_to_the_active_mask,
     fragment::rates_and_coverage,
     fragment::wide_pairs,
     fragment::discard_and_helpers,

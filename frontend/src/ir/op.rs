@@ -242,8 +242,7 @@ pub enum Op {
         /// F32, I32 or U32.
         kind: Kind,
     },
-    /// Writes the lane's word of a tile plane where the mask is true (operands: value, mask bool). Not subject to
-    /// the active mask otherwise.
+    /// Writes the lane's word of a tile plane in active lanes where the mask is true (operands: value, mask bool).
     TileStore {
         /// Plane index.
         plane: u32,

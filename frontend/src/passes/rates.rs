@@ -466,11 +466,8 @@ impl Walk<'_> {
             self.write(local, self.out.vary(inst.args[0]));
             return;
         }
-        // Some stores take lanes by their own operand, not by the active mask.
-        let looks_past_mask = matches!(
-            inst.op,
-            Op::TileStore { .. } | Op::CellStore { .. } | Op::CountInvocations
-        );
+        // A cell is stored whole, whatever the active mask.
+        let looks_past_mask = matches!(inst.op, Op::CellStore { .. });
         if (looks_past_mask || inst.op.effect(read_only) == Effect::QuadRead) && !self.quads.full() {
             self.reads.extend_from_slice(&inst.args);
         }

@@ -482,7 +482,10 @@ impl Machine<'_> {
                 let (value, mask, old) = (self.get(*value), self.get(*mask), self.memory.tile(at));
                 self.memory.set_tile(
                     at,
-                    std::array::from_fn(|i| if mask[i] != 0 { value[i] } else { old[i] }),
+                    std::array::from_fn(|i| {
+                        let active = self.active >> i & 1 != 0;
+                        if active && mask[i] != 0 { value[i] } else { old[i] }
+                    }),
                 );
             }
             Inst::CellLoad { slot, to } => {

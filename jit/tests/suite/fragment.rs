@@ -205,6 +205,62 @@ pub fn tiles_are_read_and_written_in_place(executor: &dyn Executor) {
     assert_eq!(env.invocations, covered);
 }
 
+/// A store writes in active lanes only, so that a branch with stores is skipped where no lane takes it.
+pub fn stores_are_subject_to_the_active_mask(executor: &dyn Executor) {
+    let p = fragment(1, &[], |b| {
+        let covered = coverage(b, 0);
+        let x = b.inst1(Op::PixelX, &[], Kind::U32);
+        let (one, four) = (b.u32(1), b.u32(4));
+        let odd = b.alu(Alu::And, &[x, one]);
+        let odd = b.alu(Alu::IEq, &[odd, one]);
+        let always = b.bool(true);
+        b.begin_if(odd);
+        tile_store(b, 0, x, covered);
+        tile_store(b, 1, x, always);
+        b.inst(Op::CountInvocations, &[always], &[]);
+        b.end_if();
+        let right = b.alu(Alu::And, &[x, four]);
+        let right = b.alu(Alu::IEq, &[right, four]);
+        let none = b.alu(Alu::Not, &[right]);
+        b.begin_if(right);
+        b.begin_if(none);
+        tile_store(b, 2, x, always);
+        b.end_if();
+        b.end_if();
+    });
+    let compiled = compile(executor, &p);
+    let pairs = (0..16u32)
+        .map(|i| (i, vec![PATTERNS[i as usize % PATTERNS.len()]]))
+        .collect();
+    let batches = [batch(vec![], pairs)];
+    let mut planes = empty_planes(3);
+    let mut want = planes.clone();
+    let mut odd = 0;
+    for (index, coverage) in &batches[0].pairs {
+        for lane in 0..8 {
+            let x = 320 + pixel(*index, lane).0;
+            // Both quads of a pair run only if the machine takes 8 lanes a step.
+            if x & 1 == 1 {
+                let at = (index * 8 + lane) as usize;
+                let quad = coverage[0] >> (lane & 4) & 0xf;
+                if quad == 0 {
+                    planes[1][at] = x;
+                } else {
+                    odd += 1;
+                }
+                want[1][at] = x;
+                if coverage[0] >> lane & 1 != 0 {
+                    want[0][at] = x;
+                }
+            }
+        }
+    }
+    let mut env = Env::default();
+    run(&*compiled, 1, &batches, &mut planes, &mut env);
+    assert_eq!(planes, want, "{}", executor.name());
+    assert!(env.invocations >= odd, "{}", executor.name());
+}
+
 /// Words of draw, table, primitive and vertices; coverage of four samples; derivatives across a partly covered quad.
 pub fn rates_and_coverage(executor: &dyn Executor) {
     let p = fragment(4, &[], |b| {

@@ -56,6 +56,15 @@ impl DepthStencil<'_> {
         self.tests_depth() || self.writes_depth()
     }
 
+    /// Whether a fragment that fails a test may change the stencil.
+    pub fn writes_on_failure(&self) -> bool {
+        let keeps =
+            |f: &StencilFaceState| f.fail_op == StencilOperation::Keep && f.depth_fail_op == StencilOperation::Keep;
+        self.state.uses_stencil()
+            && self.state.stencil_write_mask & 0xff != 0
+            && !(keeps(&self.state.stencil_front) && keeps(&self.state.stencil_back))
+    }
+
     /// Clamps to the viewport's range (R-OM-3) and converts to the attachment's format (R-OM-4).
     pub fn convert(&self, e: &mut Emit, z: Value) -> Value {
         let min = e.draw(draw::MIN_DEPTH, Kind::F32);

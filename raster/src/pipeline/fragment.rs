@@ -242,7 +242,9 @@ impl Assembler<'_> {
             return;
         };
 
-        let tests = tested.iter().flatten().any(|t| t.pass.is_some());
+        // R-PS-42: what a failed test does to the stencil waits for a shader that may still discard the fragment.
+        let waits = mode == DepthMode::Split && fixed.as_ref().is_some_and(DepthStencil::writes_on_failure);
+        let tests = !waits && tested.iter().flatten().any(|t| t.pass.is_some());
         if tests {
             let any = self.any_in_quad(&live);
             self.e.b.begin_if(any);

@@ -115,6 +115,31 @@ fn r_om_22_which_operation_happens() {
     }
 }
 
+/// What a failed depth test does to the stencil waits for the shader: discarded fragments do nothing.
+#[test]
+fn r_ps_42_discarded_fragments_leave_the_stencil_alone() {
+    let face = StencilFaceState {
+        depth_fail_op: StencilOperation::IncrementClamp,
+        pass_op: StencilOperation::Invert,
+        ..StencilFaceState::default()
+    };
+    for (z, kept) in [(0.25, !7u8), (0.75, 8)] {
+        let mut f = frame(7);
+        let mut vertices = screen(z, [0.0; 4]);
+        for (position, attribute) in &mut vertices {
+            // Negative left of x = 9, in whole quads and within one.
+            attribute[0] = (position[0] + 1.0) * 8.0 - 9.0;
+        }
+        let c = f.draw(vertices, Fragment::Discard);
+        c.ds().depth_compare = CompareFunction::Less;
+        both(c, face);
+        let image = f.render();
+        for (x, expected) in [(0, 7), (7, 7), (8, 7), (9, kept), (10, kept), (15, kept)] {
+            assert_eq!(image.stencil(x, 2), expected, "x {x}, z {z}");
+        }
+    }
+}
+
 #[test]
 fn r_om_21_faces_have_their_own_state() {
     for (front_face, expected) in [(FrontFace::Cw, 1), (FrontFace::Ccw, 2)] {

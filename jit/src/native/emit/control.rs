@@ -47,10 +47,7 @@ impl Emitter<'_, '_> {
     /// Whether skipping the statements when no lane is active could be noticed: their effects ignore the mask.
     fn unmasked_effects(&self, stmts: &[Stmt]) -> bool {
         stmts.iter().any(|stmt| match stmt {
-            Stmt::Inst(id) => matches!(
-                self.f.insts[*id].op,
-                Op::TileStore { .. } | Op::CellStore { .. } | Op::TableStore { .. } | Op::CountInvocations
-            ),
+            Stmt::Inst(id) => matches!(self.f.insts[*id].op, Op::CellStore { .. } | Op::TableStore { .. }),
             Stmt::Block { body, .. } => self.unmasked_effects(body),
             Stmt::If { then, otherwise, .. } => self.unmasked_effects(then) || self.unmasked_effects(otherwise),
             Stmt::Loop { body, continuing, .. } => self.unmasked_effects(body) || self.unmasked_effects(continuing),

@@ -590,12 +590,18 @@ impl Emitter<'_, '_> {
     fn tile_store(&mut self, base: cl::Value, offset: i32, value: Value, mask: Value) {
         let new = self.lane(value);
         match self.f.constant(mask) {
-            Some(c) if c.bits != 0 => {
+            Some(c) if c.bits == 0 => {}
+            Some(_) if matches!(self.exec, Exec::Full) => {
                 self.b.ins().store(MEMORY, new, base, offset);
             }
-            Some(_) => {}
-            None => {
-                let mask = self.lane(mask);
+            constant => {
+                let mask = match constant {
+                    Some(_) => self.exec_mask(),
+                    None => {
+                        let mask = self.lane(mask);
+                        self.exec_and(mask)
+                    }
+                };
                 let ty = self.b.func.dfg.value_type(new);
                 let old = self.b.ins().load(ty, MEMORY, base, offset);
                 let v = self.blend(mask, new, old);
