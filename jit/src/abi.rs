@@ -180,6 +180,8 @@ pub struct Context {
     pub cancel: *const u32,
     /// Added to by the program: fragment invocations (lanes not helpers at shader entry).
     pub invocations: u64,
+    /// Added to by the program: samples that passed all tests.
+    pub samples_passed: u64,
 }
 
 impl Context {
@@ -205,6 +207,7 @@ impl Context {
             status: 0,
             cancel: std::ptr::null(),
             invocations: 0,
+            samples_passed: 0,
         }
     }
 }

@@ -89,6 +89,8 @@ pub struct CompileStats {
 pub trait Executor: Send + Sync {
     /// "jit" or "interp".
     fn name(&self) -> &'static str;
+    /// The same executor, for whoever compiles more later.
+    fn share(&self) -> Arc<dyn Executor>;
     /// Compiles a program.
     fn compile(&self, program: &Program) -> Result<Arc<dyn Compiled>, CompileError>;
 }

@@ -262,8 +262,10 @@ pub enum Op {
         /// Slot within the group's cells.
         slot: u32,
     },
-    /// Adds the number of lanes in which the operand (bool) is true to the context's invocation count.
+    /// Adds the number of active lanes in which the operand (bool) is true to the context's invocation count.
     CountInvocations,
+    /// The same to the context's count of samples that passed all tests.
+    CountSamples,
 }
 
 /// What an instruction may depend on or change, coarsest first.
@@ -324,7 +326,8 @@ impl Op {
             | Op::TableStore { .. }
             | Op::TileStore { .. }
             | Op::CellStore { .. }
-            | Op::CountInvocations => Effect::Writes,
+            | Op::CountInvocations
+            | Op::CountSamples => Effect::Writes,
         }
     }
 }

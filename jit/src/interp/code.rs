@@ -141,6 +141,7 @@ pub(super) enum Inst {
         value: Reg,
     },
     CountInvocations(Reg),
+    CountSamples(Reg),
 
     /// Enters the then-side, or goes to `otherwise` (an `Else`) if no lane does.
     If {

@@ -429,6 +429,7 @@ impl Compiler<'_> {
             Op::CellLoad { slot, .. } => Inst::CellLoad { slot, to },
             Op::CellStore { slot } => Inst::CellStore { slot, value: args[0] },
             Op::CountInvocations => Inst::CountInvocations(args[0]),
+            Op::CountSamples => Inst::CountSamples(args[0]),
         };
         self.emit(new);
         Ok(())

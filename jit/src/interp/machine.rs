@@ -501,6 +501,10 @@ impl Machine<'_> {
                 let lanes = mask_of(self.get(*mask)) & self.active;
                 self.memory.context.invocations += u64::from(lanes.count_ones());
             }
+            Inst::CountSamples(mask) => {
+                let lanes = mask_of(self.get(*mask)) & self.active;
+                self.memory.context.samples_passed += u64::from(lanes.count_ones());
+            }
             _ => unreachable!("control is handled before"),
         }
     }

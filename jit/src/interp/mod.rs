@@ -28,6 +28,10 @@ impl Executor for Interpreter {
         "interp"
     }
 
+    fn share(&self) -> Arc<dyn Executor> {
+        Arc::new(*self)
+    }
+
     fn compile(&self, program: &Program) -> Result<Arc<dyn Compiled>, CompileError> {
         let start = Instant::now();
         let code = compile::compile(program)?;

@@ -85,15 +85,21 @@ pub struct JitCounters {
 /// Told a program's name and why it stays at four lanes.
 type DeclineReport = dyn Fn(&str, &widen::Declined) + Send + Sync;
 
-/// Compiles programs to native code.
+/// Compiles programs to native code. Clones count together.
+#[derive(Clone)]
 pub struct Jit {
     target: Arc<Target>,
     wide: bool,
     interleave: Interleave,
+    counts: Arc<Counts>,
+    on_decline: Option<Arc<DeclineReport>>,
+}
+
+#[derive(Default)]
+struct Counts {
     programs: AtomicU64,
     declined: AtomicU64,
     names: AtomicU32,
-    on_decline: Option<Box<DeclineReport>>,
 }
 
 impl Jit {
@@ -107,24 +113,22 @@ impl Jit {
             wide: options.lanes != Lanes::Four && target.avx2,
             target,
             interleave: options.interleave,
-            programs: AtomicU64::new(0),
-            declined: AtomicU64::new(0),
-            names: AtomicU32::new(0),
+            counts: Arc::default(),
             on_decline: None,
         })
     }
 
     /// Calls a function whenever a program can't be widened, with its name and the reason.
     pub fn on_decline(mut self, report: impl Fn(&str, &widen::Declined) + Send + Sync + 'static) -> Jit {
-        self.on_decline = Some(Box::new(report));
+        self.on_decline = Some(Arc::new(report));
         self
     }
 
     /// What was compiled so far.
     pub fn counters(&self) -> JitCounters {
         JitCounters {
-            programs: self.programs.load(Ordering::Relaxed),
-            declined: self.declined.load(Ordering::Relaxed),
+            programs: self.counts.programs.load(Ordering::Relaxed),
+            declined: self.counts.declined.load(Ordering::Relaxed),
         }
     }
 
@@ -149,7 +153,7 @@ impl Jit {
     }
 
     fn build(&self, program: &Program) -> Result<Built, CompileError> {
-        let name = self.names.fetch_add(1, Ordering::Relaxed);
+        let name = self.counts.names.fetch_add(1, Ordering::Relaxed);
         // A preamble has nothing to be wide about.
         if self.wide && program.kind != ProgramKind::Preamble {
             let double = match self.interleave {
@@ -167,7 +171,7 @@ impl Jit {
                     });
                 }
                 Err(declined) => {
-                    self.declined.fetch_add(1, Ordering::Relaxed);
+                    self.counts.declined.fetch_add(1, Ordering::Relaxed);
                     if let Some(report) = &self.on_decline {
                         report(&program.name, &declined);
                     }
@@ -256,6 +260,10 @@ impl Executor for Jit {
         "jit"
     }
 
+    fn share(&self) -> Arc<dyn Executor> {
+        Arc::new(self.clone())
+    }
+
     fn compile(&self, program: &Program) -> Result<Arc<dyn Compiled>, CompileError> {
         let start = Instant::now();
         let built = self.build(program)?;
@@ -265,7 +273,7 @@ impl Executor for Jit {
         }
         let memory = CodeMemory::new(&built.code)?;
         perf::record(memory.address(), memory.len(), &format!("quadrille:{}", program.name));
-        self.programs.fetch_add(1, Ordering::Relaxed);
+        self.counts.programs.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Native {
             stats: CompileStats {
                 time: start.elapsed(),

@@ -178,6 +178,13 @@ pub fn tiles_are_read_and_written_in_place(executor: &dyn Executor) {
         let again = tile_load(b, 1, Kind::I32);
         tile_store(b, 3, again, covered);
         b.inst(Op::CountInvocations, &[covered], &[]);
+        b.inst(Op::CountSamples, &[covered], &[]);
+        let (four, zero) = (b.u32(4), b.u32(0));
+        let left = b.alu(Alu::And, &[position, four]);
+        let left = b.alu(Alu::IEq, &[left, zero]);
+        b.begin_if(left);
+        b.inst(Op::CountSamples, &[covered], &[]);
+        b.end_if();
     });
     let compiled = compile(executor, &p);
     let pair = |i: usize| (i as u32 * 7 % PAIRS, vec![PATTERNS[i % PATTERNS.len()]]);
@@ -188,11 +195,12 @@ pub fn tiles_are_read_and_written_in_place(executor: &dyn Executor) {
     ];
     let mut planes = empty_planes(4);
     let mut want = planes.clone();
-    let mut covered = 0;
+    let (mut covered, mut left) = (0, 0);
     for (index, coverage) in batches.iter().flat_map(|b| &b.pairs) {
         for lane in (0..8).filter(|l| coverage[0] >> l & 1 != 0) {
             let at = (index * 8 + lane) as usize;
             let (x, y) = pixel(*index, lane);
+            left += u64::from((320 + x + 1000 * (64 + y)) & 4 == 0);
             want[1][at] = want[1][at].wrapping_add(want[0][at]);
             want[2][at] = 320 + x + 1000 * (64 + y);
             want[3][at] = want[1][at];
@@ -202,7 +210,7 @@ pub fn tiles_are_read_and_written_in_place(executor: &dyn Executor) {
     let mut env = Env::default();
     run(&*compiled, 1, &batches, &mut planes, &mut env);
     assert_eq!(planes, want, "{}", executor.name());
-    assert_eq!(env.invocations, covered);
+    assert_eq!((env.invocations, env.samples_passed), (covered, covered + left));
 }
 
 /// A store writes in active lanes only, so that a branch with stores is skipped where no lane takes it.

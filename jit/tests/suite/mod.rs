@@ -192,6 +192,7 @@ pub struct Env {
     pub status: u32,
     /// Read after the call.
     pub invocations: u64,
+    pub samples_passed: u64,
 }
 
 impl Default for Env {
@@ -204,6 +205,7 @@ impl Default for Env {
             cancel: None,
             status: 0,
             invocations: 0,
+            samples_passed: 0,
         }
     }
 }
@@ -235,6 +237,7 @@ pub unsafe fn call(compiled: &dyn Compiled, env: &mut Env, fill: impl FnOnce(&mu
     unsafe { compiled.run(&mut context) };
     env.status = context.status;
     env.invocations = context.invocations;
+    env.samples_passed = context.samples_passed;
 }
 
 /// Runs a vertex-shaped program on columns of operands; gives columns of results, as long as the operands'.

@@ -218,6 +218,7 @@ pub(super) fn head(op: &Op) -> String {
         Op::CellLoad { slot, .. } => write!(o, "cell.load({slot})"),
         Op::CellStore { slot } => write!(o, "cell.store({slot})"),
         Op::CountInvocations => write!(o, "count_invocations"),
+        Op::CountSamples => write!(o, "count_samples"),
     };
     s
 }
@@ -343,6 +344,7 @@ pub(super) fn parse(name: &str, attrs: Vec<Attr>, kind: Option<Kind>) -> Result<
             slot: a.number("a slot")?,
         },
         "count_invocations" => Op::CountInvocations,
+        "count_samples" => Op::CountSamples,
         _ => {
             if let Some(alu) = Alu::from_name(name) {
                 Op::Alu(alu)

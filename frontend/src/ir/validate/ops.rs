@@ -281,7 +281,7 @@ pub(super) fn check(f: &Function, env: &Environment, op: &Op, args: &[Kind], res
             a.next(is_word)?;
             a.is(Kind::Bool)?;
         }
-        Op::CountInvocations | Op::SetHelper => a.is(Kind::Bool)?,
+        Op::CountInvocations | Op::CountSamples | Op::SetHelper => a.is(Kind::Bool)?,
     }
     a.end()?;
     r.end()

@@ -561,14 +561,17 @@ impl Emitter<'_, '_> {
                 let v = self.lane(inst.args[0]);
                 self.b.ins().store(MEMORY, v, cells, offset);
             }
-            Op::CountInvocations => {
+            Op::CountInvocations | Op::CountSamples => {
                 let mask = self.lane(inst.args[0]);
                 let mask = self.exec_and(mask);
                 let bits = self.b.ins().vhigh_bits(types::I32, mask);
                 let count = self.b.ins().popcnt(bits);
                 let count = self.b.ins().uextend(types::I64, count);
                 self.counts.push(count);
-                let offset = offset_of!(Context, invocations) as i32;
+                let offset = match inst.op {
+                    Op::CountSamples => offset_of!(Context, samples_passed),
+                    _ => offset_of!(Context, invocations),
+                } as i32;
                 let old = self.b.ins().load(types::I64, MEMORY, env.ctx, offset);
                 let sum = self.b.ins().iadd(old, count);
                 self.b.ins().store(MEMORY, sum, env.ctx, offset);

@@ -552,7 +552,8 @@ impl Emitter<'_, '_> {
             | Op::TileStore { .. }
             | Op::CellLoad { .. }
             | Op::CellStore { .. }
-            | Op::CountInvocations => self.pipeline_op(inst),
+            | Op::CountInvocations
+            | Op::CountSamples => self.pipeline_op(inst),
         }
     }
 
