@@ -467,6 +467,7 @@ fn multisampling_resolves_and_depth_tests() {
                 depth_ops: Some(Operations::clear(1.0)),
                 stencil_ops: None,
             }),
+            ..RenderPassDescriptor::default()
         })
         .expect("a pass");
     pass.set_pipeline(&pipeline).expect("fits");
@@ -878,6 +879,7 @@ fn mistakes_with_attachments_are_named() {
                     depth_ops: Some(Operations::clear(2.0)),
                     stencil_ops: None,
                 }),
+                ..RenderPassDescriptor::default()
             })
             .map(|_| ())
     };

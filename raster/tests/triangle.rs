@@ -12,7 +12,7 @@ use quadrille_raster::pipeline::{
     ColorTargetState, MultisampleState, PipelineDescriptor, PrimitiveState, RenderPipeline,
 };
 use quadrille_raster::pool::Pool;
-use quadrille_raster::texture::{MemoryBudget, Texture, TextureDescriptor, TextureView};
+use quadrille_raster::texture::{MemoryBudget, ResolveMode, Texture, TextureDescriptor, TextureView};
 use std::sync::Arc;
 
 const SHADER: &str = "
@@ -41,6 +41,8 @@ fn render(executor: &dyn Executor, threads: usize) -> Vec<u8> {
             primitive: PrimitiveState::default(),
             depth_stencil: None,
             multisample: MultisampleState::default(),
+            rules: Default::default(),
+            extended: Default::default(),
         },
     )
     .expect("a pipeline");
@@ -54,6 +56,7 @@ fn render(executor: &dyn Executor, threads: usize) -> Vec<u8> {
             view: TextureView::whole(&texture).expect("a view"),
             slice: 0,
             resolve: None,
+            resolve_mode: ResolveMode::Average,
             load: LoadOp::Clear([0.0, 0.0, 0.25, 1.0]),
             store: true,
         })],
@@ -144,6 +147,8 @@ fn stages_may_use_a_texture_in_different_ways() {
                 primitive: PrimitiveState::default(),
                 depth_stencil: None,
                 multisample: MultisampleState::default(),
+                rules: Default::default(),
+                extended: Default::default(),
             },
         )
     };

@@ -5,6 +5,8 @@ use super::label::Label;
 use super::record::{ColorRecord, DepthStencilRecord, PassRecord};
 use super::texture::TextureView;
 use super::usage::TextureUsages;
+use quadrille_raster::format::Aspect as TextureAspect;
+use quadrille_raster::texture::ResolveMode;
 
 /// What an attachment holds when the pass begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -127,6 +129,21 @@ pub struct RenderPassDescriptor<'a> {
     pub color_attachments: &'a [Option<RenderPassColorAttachment<'a>>],
     /// Depth and stencil.
     pub depth_stencil_attachment: Option<RenderPassDepthStencilAttachment<'a>>,
+    /// How the samples of the colour attachments become one; WebGPU has only the average.
+    pub resolve_mode: ResolveMode,
+    /// Where depth and stencil are resolved to, which WebGPU doesn't have.
+    pub depth_stencil_resolve: Option<DepthStencilResolve<'a>>,
+}
+
+/// Resolves the samples of depth and stencil, which have no average.
+#[derive(Clone, Copy, Debug)]
+pub struct DepthStencilResolve<'a> {
+    /// One level of one layer, of the attachment's format.
+    pub view: &'a TextureView,
+    /// How depth is resolved.
+    pub depth: ResolveMode,
+    /// How stencil is resolved.
+    pub stencil: ResolveMode,
 }
 
 /// Checks a pass' attachments.
@@ -169,7 +186,7 @@ impl Attachments<'_> {
                 )));
             }
             if let Some(target) = a.resolve_target {
-                self.resolve(a.view, target)?;
+                self.resolve(a.view, target, &[d.resolve_mode])?;
             }
             colors.push(Some(ColorRecord {
                 view: a.view.clone(),
@@ -185,6 +202,12 @@ impl Attachments<'_> {
         let Some((size, samples)) = shape else {
             return Err(self.wrong("it has no attachment"));
         };
+        if let Some(r) = &d.depth_stencil_resolve {
+            let Some(a) = &d.depth_stencil_attachment else {
+                return Err(self.wrong("depth and stencil can't be resolved, for there is no such attachment"));
+            };
+            self.resolve(a.view, r.view, &[r.depth, r.stencil])?;
+        }
         self.distinct(&colors)?;
         Ok(PassRecord {
             label: self.label.clone(),
@@ -192,6 +215,8 @@ impl Attachments<'_> {
             samples,
             colors,
             depth_stencil,
+            resolve_mode: d.resolve_mode,
+            depth_stencil_resolve: d.depth_stencil_resolve.map(|r| (r.view.clone(), r.depth, r.stencil)),
             pipelines: Vec::new(),
             bindings: Vec::new(),
             vertex_buffers: Vec::new(),
@@ -228,19 +253,28 @@ impl Attachments<'_> {
         Ok(())
     }
 
-    fn resolve(&self, from: &TextureView, to: &TextureView) -> Result<(), EncodeError> {
+    /// `modes`: of colour, or of depth and stencil.
+    fn resolve(&self, from: &TextureView, to: &TextureView, modes: &[ResolveMode]) -> Result<(), EncodeError> {
         self.view(to, &mut None)?;
+        let aspects = [TextureAspect::Depth, TextureAspect::Stencil];
+        let possible = match modes {
+            [mode] => mode.fits(to.format()),
+            modes => modes
+                .iter()
+                .zip(aspects)
+                .all(|(mode, aspect)| to.format().aspect_format(aspect).is_none_or(|f| mode.fits(f))),
+        };
         let fits = from.texture().sample_count() > 1
             && to.texture().sample_count() == 1
             && from.extent() == to.extent()
             && from.format() == to.format()
-            && to.format().info().resolvable;
+            && possible;
         if fits {
             return Ok(());
         }
         Err(self.wrong(format!(
             "texture {} can't be resolved to texture {}: the first must have several samples, the second one, and \
-             both the same size and a format that can be resolved",
+             both the same size and a format that can be resolved that way",
             from.label(),
             to.label()
         )))

@@ -35,8 +35,8 @@ mod turn;
 mod usage;
 
 pub use attachment::{
-    Color, LoadOp, Operations, RenderPassColorAttachment, RenderPassDepthStencilAttachment, RenderPassDescriptor,
-    StoreOp,
+    Color, DepthStencilResolve, LoadOp, Operations, RenderPassColorAttachment, RenderPassDepthStencilAttachment,
+    RenderPassDescriptor, StoreOp,
 };
 pub use bind_group::{BindError, BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, BufferBinding};
 pub use buffer::{Buffer, BufferDescriptor, BufferError, BufferInitDescriptor};
@@ -69,9 +69,10 @@ pub use usage::{BufferUsages, ShaderStages, TextureUsages};
 pub use quadrille_raster::format::{Aspect as TextureAspect, FormatInfo, Kind as FormatKind, TextureFormat};
 pub use quadrille_raster::pipeline::{
     BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, CompareFunction, CullMode,
-    DepthStencilState, FrontFace, IndexFormat, MultisampleState, PipelineStats, PrimitiveState, PrimitiveTopology,
-    StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout, VertexStepMode,
+    DepthStencilState, ExtendedState, FrontFace, IndexFormat, LogicOperation, MultisampleState, PipelineStats,
+    PrimitiveState, PrimitiveTopology, Rules, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout,
+    VertexStepMode,
 };
 pub use quadrille_raster::sampler::{AddressMode, FilterMode};
-pub use quadrille_raster::texture::TextureDimension;
+pub use quadrille_raster::texture::{ResolveMode, TextureDimension};
 pub use quadrille_raster::vertex::VertexFormat;

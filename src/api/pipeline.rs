@@ -9,8 +9,8 @@ use super::usage::ShaderStages;
 use quadrille_frontend::ir::{Binding, ResourceClass, Shader, Stage};
 use quadrille_raster::pipeline as raster;
 use quadrille_raster::pipeline::{
-    ColorTargetState, DepthStencilState, MultisampleState, PipelineStats, PrimitiveState, VertexBufferLayout,
-    VertexStepMode,
+    ColorTargetState, DepthStencilState, ExtendedState, MultisampleState, PipelineStats, PrimitiveState, Rules,
+    VertexBufferLayout, VertexStepMode,
 };
 use std::sync::Arc;
 
@@ -81,6 +81,10 @@ pub struct RenderPipelineDescriptor<'a> {
     pub multisample: MultisampleState,
     /// The fragment stage; none for depth-only passes.
     pub fragment: Option<FragmentState<'a>>,
+    /// Whose rules hold where WebGPU and Direct3D differ.
+    pub rules: Rules,
+    /// State beyond WebGPU's: logic operations, depth bounds.
+    pub extended: ExtendedState,
 }
 
 impl<'a> RenderPipelineDescriptor<'a> {
@@ -94,6 +98,8 @@ impl<'a> RenderPipelineDescriptor<'a> {
             depth_stencil: None,
             multisample: MultisampleState::default(),
             fragment,
+            rules: Rules::default(),
+            extended: ExtendedState::default(),
         }
     }
 }
@@ -223,6 +229,8 @@ impl Device {
                 primitive: d.primitive,
                 depth_stencil: d.depth_stencil,
                 multisample: d.multisample,
+                rules: d.rules,
+                extended: d.extended,
             },
         )?;
         let (groups, slots) = self.lay_out(&label, d.layout, &pipeline, [Some(&vertex), fragment.as_ref()])?;

@@ -8,6 +8,7 @@ use super::pipeline::{RenderPipeline, VertexFootprint};
 use super::texture::{Extent3d, Texture, TextureView};
 use quadrille_raster::format::Aspect;
 use quadrille_raster::pipeline::{IndexFormat, VertexStepMode};
+use quadrille_raster::texture::ResolveMode;
 
 /// A recorded command.
 #[derive(Clone, Debug)]
@@ -75,6 +76,9 @@ pub(super) struct PassRecord {
     pub samples: u32,
     pub colors: Vec<Option<ColorRecord>>,
     pub depth_stencil: Option<DepthStencilRecord>,
+    pub resolve_mode: ResolveMode,
+    /// View, and how depth and stencil get there.
+    pub depth_stencil_resolve: Option<(TextureView, ResolveMode, ResolveMode)>,
     /// Pipelines in use, each once in a row.
     pub pipelines: Vec<RenderPipeline>,
     pub bindings: Vec<BindingRecord>,
@@ -98,13 +102,6 @@ pub(super) struct DepthStencilRecord {
     pub depth: Option<Operations<f32>>,
     /// `None`: read-only.
     pub stencil: Option<Operations<u32>>,
-}
-
-impl DepthStencilRecord {
-    /// Whether anything of it may change.
-    pub fn is_written(&self) -> bool {
-        self.depth.is_some() || self.stencil.is_some()
-    }
 }
 
 /// Bind groups as a pipeline sees them.

@@ -16,6 +16,7 @@ use super::stats::SubmitStats;
 use super::submit::SubmitError;
 use quadrille_raster::geometry::{Rect, Viewport};
 use quadrille_raster::pass::{self, BoundResource, Draw, Indices, Pass, PassError, PassOptions, WritableBytes};
+use quadrille_raster::texture::ResolveMode;
 use std::collections::BTreeMap;
 use std::sync::{RwLockReadGuard, RwLockWriteGuard};
 
@@ -115,6 +116,7 @@ fn attachments(record: &PassRecord) -> Vec<Option<pass::ColorAttachment>> {
         view: c.view.raster().clone(),
         slice: 0,
         resolve: c.resolve_target.as_ref().map(|r| r.raster().clone()),
+        resolve_mode: record.resolve_mode,
         load: load(&c.ops, |c| c.to_array()),
         store: c.ops.store == StoreOp::Store,
     };
@@ -123,6 +125,7 @@ fn attachments(record: &PassRecord) -> Vec<Option<pass::ColorAttachment>> {
 
 fn depth_stencil(record: &PassRecord) -> Option<pass::DepthStencilAttachment> {
     let d = record.depth_stencil.as_ref()?;
+    let resolve = record.depth_stencil_resolve.as_ref();
     Some(pass::DepthStencilAttachment {
         view: d.view.raster().clone(),
         depth_load: d.depth.as_ref().map_or(pass::LoadOp::Load, |o| load(o, |&v| v)),
@@ -131,6 +134,9 @@ fn depth_stencil(record: &PassRecord) -> Option<pass::DepthStencilAttachment> {
         stencil_load: d.stencil.as_ref().map_or(pass::LoadOp::Load, |o| load(o, |&v| v)),
         stencil_store: d.stencil.as_ref().is_some_and(|o| o.store == StoreOp::Store),
         stencil_read_only: d.stencil.is_none(),
+        resolve: resolve.map(|r| r.0.raster().clone()),
+        depth_resolve_mode: resolve.map_or(ResolveMode::SampleZero, |r| r.1),
+        stencil_resolve_mode: resolve.map_or(ResolveMode::SampleZero, |r| r.2),
     })
 }
 

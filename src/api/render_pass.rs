@@ -12,7 +12,9 @@ use super::record::{
 };
 use super::texture::TextureView;
 use super::usage::BufferUsages;
+use quadrille_raster::format::TextureFormat;
 use quadrille_raster::pipeline::IndexFormat;
+use quadrille_raster::texture::ResolveMode;
 use std::ops::Range;
 
 /// Records draws into its encoder, until it is ended or dropped.
@@ -235,30 +237,29 @@ impl<'e> RenderPass<'e> {
                 && meet(a.raster().levels(), b.raster().levels())
                 && meet(a.raster().layers(), b.raster().layers())
         };
-        let written = self
-            .record
-            .colors
-            .iter()
-            .flatten()
-            .flat_map(|c| std::iter::once(&c.view).chain(&c.resolve_target))
-            .chain(
-                self.record
-                    .depth_stencil
-                    .iter()
-                    .filter(|d| d.is_written())
-                    .map(|d| &d.view),
-            );
-        for attached in written {
-            for bound in group.resources() {
-                if let Bound::Texture(view, _) = bound
-                    && overlap(view, attached)
-                {
-                    return Err(self.wrong(format!(
-                        "texture {} is an attachment of the pass and bound by group {}; it can't be both at once",
-                        view.label(),
-                        group.label()
-                    )));
-                }
+        // Depth and stencil are apart: the one may be read while the other is written (R-OM-24).
+        let written = |bound: &TextureView| {
+            let stencil = bound.format().aspect_format(bound.raster().aspect()) == Some(TextureFormat::Stencil8);
+            let depth_stencil = self.record.depth_stencil.iter().filter(move |d| match stencil {
+                true => d.stencil.is_some(),
+                false => d.depth.is_some(),
+            });
+            let resolved = self.record.depth_stencil_resolve.iter().map(|r| &r.0);
+            let colors = self.record.colors.iter().flatten();
+            colors
+                .flat_map(|c| std::iter::once(&c.view).chain(&c.resolve_target))
+                .chain(depth_stencil.map(|d| &d.view))
+                .chain(resolved)
+        };
+        for bound in group.resources() {
+            if let Bound::Texture(view, _) = bound
+                && written(view).any(|attached| overlap(view, attached))
+            {
+                return Err(self.wrong(format!(
+                    "texture {} is an attachment of the pass and bound by group {}; it can't be both at once",
+                    view.label(),
+                    group.label()
+                )));
             }
         }
         Ok(())
@@ -574,6 +575,8 @@ impl Drop for RenderPass<'_> {
             samples: 1,
             colors: Vec::new(),
             depth_stencil: None,
+            resolve_mode: ResolveMode::default(),
+            depth_stencil_resolve: None,
             pipelines: Vec::new(),
             bindings: Vec::new(),
             vertex_buffers: Vec::new(),

@@ -162,6 +162,7 @@ impl Prepared<'_> {
                 label: Some(label),
                 color_attachments: &colors,
                 depth_stencil_attachment,
+                ..RenderPassDescriptor::default()
             })
             .map_err(|e| self.loaded.failed(at, e))?;
         for (i, draw) in p.draws.iter().enumerate() {

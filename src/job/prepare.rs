@@ -13,11 +13,11 @@ use super::model::{self, Job};
 use super::words::{DimensionWord, UsageWord};
 use crate::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, BlendComponent, BlendState, Buffer, BufferBinding,
-    BufferInitDescriptor, BufferUsages, ColorTargetState, DepthStencilState, Device, Error, Extent3d, FragmentState,
-    MultisampleState, PrimitiveState, RenderPipeline, RenderPipelineDescriptor, Sampler, SamplerDescriptor,
-    ShaderModule, ShaderModuleDescriptor, ShaderSource, StencilFaceState, Texture, TextureDescriptor, TextureFormat,
-    TextureUsages, TextureView, TextureViewDescriptor, TextureViewDimension, VertexAttribute, VertexBufferLayout,
-    VertexState,
+    BufferInitDescriptor, BufferUsages, ColorTargetState, DepthStencilState, Device, Error, ExtendedState, Extent3d,
+    FragmentState, MultisampleState, PrimitiveState, RenderPipeline, RenderPipelineDescriptor, Rules, Sampler,
+    SamplerDescriptor, ShaderModule, ShaderModuleDescriptor, ShaderSource, StencilFaceState, Texture,
+    TextureDescriptor, TextureFormat, TextureUsages, TextureView, TextureViewDescriptor, TextureViewDimension,
+    VertexAttribute, VertexBufferLayout, VertexState,
 };
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -373,6 +373,8 @@ impl<'j> Maker<'j, '_> {
                     alpha_to_coverage_enabled: p.multisample.alpha_to_coverage_enabled,
                 },
                 fragment,
+                rules: Rules::default(),
+                extended: ExtendedState::default(),
             })
             .map_err(|e| self.loaded.failed(&at, e))
     }

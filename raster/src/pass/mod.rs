@@ -17,7 +17,7 @@ pub use resources::{BoundResource, WritableBytes};
 
 use crate::geometry::{Rect, Viewport};
 use crate::pipeline::{IndexFormat, RenderPipeline};
-use crate::texture::TextureView;
+use crate::texture::{ResolveMode, TextureView};
 use std::sync::Arc;
 
 /// What an attachment starts with.
@@ -36,8 +36,10 @@ pub struct ColorAttachment {
     pub view: TextureView,
     /// Depth slice of a 3d view, else 0.
     pub slice: u32,
-    /// Single-sample view that gets the average of the samples.
+    /// Single-sample view that gets one value of each pixel's samples.
     pub resolve: Option<TextureView>,
+    /// How it gets it.
+    pub resolve_mode: ResolveMode,
     /// What it starts with.
     pub load: LoadOp<[f64; 4]>,
     /// Whether its contents are kept.
@@ -61,6 +63,12 @@ pub struct DepthStencilAttachment {
     pub stencil_store: bool,
     /// Stencil is tested but never written.
     pub stencil_read_only: bool,
+    /// Single-sample view that gets one value of each pixel's samples, of depth and of stencil.
+    pub resolve: Option<TextureView>,
+    /// How depth gets it; not as an average.
+    pub depth_resolve_mode: ResolveMode,
+    /// How stencil gets it; not as an average.
+    pub stencil_resolve_mode: ResolveMode,
 }
 
 /// Indices of a draw.

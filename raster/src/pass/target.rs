@@ -3,7 +3,7 @@
 use super::{LoadOp, Pass};
 use crate::format::{Aspect, PlaneWords, TextureFormat};
 use crate::layout::PlaneLayout;
-use crate::texture::{Access, PlaneSet, Target, TextureError};
+use crate::texture::{Access, PlaneSet, ResolveMode, Target, TextureError, TextureView};
 use quadrille_jit::abi::Cell;
 
 /// One aspect of one attachment.
@@ -12,7 +12,7 @@ struct Attachment {
     planes: PlaneSet,
     clear: Option<PlaneWords>,
     store: bool,
-    resolve: Option<Target>,
+    resolve: Option<(Target, ResolveMode)>,
 }
 
 /// All attachments of a pass.
@@ -55,6 +55,13 @@ impl Attachments {
             sample_step: planes.per_sample.len(),
             cells,
         };
+        let resolve = |view: &Option<TextureView>, aspect: Aspect, mode: ResolveMode| {
+            let target = view
+                .as_ref()
+                .map(|v| Target::new(v, aspect, edge, Access::ReadWrite, 0))
+                .transpose()?;
+            Ok::<_, TextureError>(target.map(|t| (t, mode)))
+        };
         let mut list = Vec::new();
         for (i, color) in pass.color.iter().enumerate() {
             let Some(color) = color else { continue };
@@ -67,10 +74,7 @@ impl Attachments {
                     LoadOp::Clear(value) => Some(PlaneWords::clear(format, value)),
                 },
                 store: color.store,
-                resolve: match &color.resolve {
-                    Some(view) => Some(Target::new(view, Aspect::All, edge, Access::ReadWrite, 0)?),
-                    None => None,
-                },
+                resolve: resolve(&color.resolve, Aspect::All, color.resolve_mode)?,
             });
         }
         if let Some(d) = &pass.depth_stencil {
@@ -87,7 +91,7 @@ impl Attachments {
                         _ => None,
                     },
                     store: d.depth_store && !d.depth_read_only,
-                    resolve: None,
+                    resolve: resolve(&d.resolve, Aspect::Depth, d.depth_resolve_mode)?,
                 });
             }
             if format.info().stencil {
@@ -101,7 +105,7 @@ impl Attachments {
                         _ => None,
                     },
                     store: d.stencil_store && !d.stencil_read_only,
-                    resolve: None,
+                    resolve: resolve(&d.resolve, Aspect::Stencil, d.stencil_resolve_mode)?,
                 });
             }
         }
@@ -112,7 +116,7 @@ impl Attachments {
         let resolves = list
             .iter()
             .filter_map(|a| a.resolve.as_ref())
-            .all(|r| r.size() == (width, height));
+            .all(|(r, _)| r.size() == (width, height));
         if !alike || !resolves {
             return Err(AttachmentError::Mismatch);
         }
@@ -151,8 +155,11 @@ impl Attachments {
             {
                 tile.store(memory, a.planes);
             }
-            if last && let Some(mut tile) = a.resolve.as_ref().and_then(|r| r.tile(tx, ty)) {
-                tile.resolve(memory, a.planes, a.target.samples());
+            if last
+                && let Some((target, mode)) = &a.resolve
+                && let Some(mut tile) = target.tile(tx, ty)
+            {
+                tile.resolve(memory, a.planes, a.target.samples(), *mode);
             }
         }
     }
@@ -170,7 +177,7 @@ impl Attachments {
             {
                 tile.fill(words);
             }
-            if let Some(mut tile) = a.resolve.as_ref().and_then(|r| r.tile(tx, ty)) {
+            if let Some(mut tile) = a.resolve.as_ref().and_then(|(r, _)| r.tile(tx, ty)) {
                 tile.fill(words);
             }
         }

@@ -1,16 +1,21 @@
-//! Blending and format packing as IR (R-OM-30..42, R-SAMP-100..107).
+//! Blending, logic operations and write masks as IR (R-OM-30..42, R-OM-50, R-OM-61).
 //!
-//! A target's value is four f32 components; planes hold it as [`crate::format::PlaneKind`] says.
+//! A target's value is four f32 components; planes hold it as [`crate::format::PlaneKind`] says. What a state doesn't
+//! use isn't there: no read of the target without blending, logic operation or a mask that splits a word.
 
+use super::codec;
 use super::emit::Emit;
-use super::state::{BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState};
-use crate::format::{FormatInfo, Kind as FormatKind, PlaneKind, TextureFormat};
+use super::state::{BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, LogicOperation, Rules};
+use crate::format::{FormatInfo, Kind as FormatKind, PlaneKind};
 use crate::layout::draw;
 use quadrille_frontend::ir::{Alu, Kind, Value};
 
 /// Writes one sample of a colour target: `src` as the shader gave it (f32, or i32/u32 for integer formats).
+#[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub state: &'a ColorTargetState,
+    pub rules: Rules,
+    pub logic_op: Option<LogicOperation>,
     /// First plane of the sample.
     pub plane: u32,
 }
@@ -18,7 +23,7 @@ pub(super) struct Target<'a> {
 /// A colour ready to be stored, shared by the samples of a pixel where nothing depends on the sample.
 #[derive(Clone)]
 pub(super) enum Prepared {
-    /// The plane words; the same for all samples.
+    /// The plane words; the same for all samples. With a logic operation, its source.
     Words(Vec<Value>),
     /// The clamped source, to be blended sample by sample.
     Blend {
@@ -37,15 +42,15 @@ impl Target<'_> {
         match self.state.blend {
             None => Prepared::Words(self.pack(e, src)),
             Some(_) => Prepared::Blend {
-                src: src.map(|v| self.clamp(e, v)),
-                second: second.map(|s| s.map(|v| self.clamp(e, v))),
+                src: src.map(|v| codec::clamp(e, self.info(), v)),
+                second: second.map(|s| s.map(|v| codec::clamp(e, self.info(), v))),
             },
         }
     }
 
     /// Stores one sample in the lanes of `mask`.
     pub fn store(&self, e: &mut Emit, prepared: &Prepared, mask: Value) {
-        if self.state.write_mask & 15 == 0 {
+        if self.info().present() & self.state.write_mask == 0 || self.logic_op == Some(LogicOperation::Noop) {
             return;
         }
         let words = match prepared {
@@ -60,7 +65,7 @@ impl Target<'_> {
         match self.state.format.plane_kind() {
             PlaneKind::Packed { .. } => {
                 let keep = self.kept_bits();
-                let mut word = words[0];
+                let mut word = self.combine(e, words[0], self.plane, self.used_bits());
                 if keep != 0 {
                     let old = e.tile_load(self.plane, Kind::U32);
                     let old = e.and_const(old, keep);
@@ -72,7 +77,10 @@ impl Target<'_> {
             _ => {
                 for (c, &word) in words.iter().enumerate() {
                     if self.state.write_mask >> c & 1 != 0 {
-                        e.tile_store(self.plane + c as u32, word, mask);
+                        let plane = self.plane + c as u32;
+                        let bits = ((1u64 << self.info().fields[c].bits) - 1) as u32;
+                        let word = self.combine(e, word, plane, bits);
+                        e.tile_store(plane, word, mask);
                     }
                 }
             }
@@ -91,11 +99,63 @@ impl Target<'_> {
         keep
     }
 
-    fn clamp(&self, e: &mut Emit, v: Value) -> Value {
-        match self.info().kind {
-            FormatKind::Unorm => e.alu(Alu::FSaturate, &[v]),
-            FormatKind::Snorm => clamp_to(e, v, -1.0, 1.0),
-            _ => v,
+    /// All bits that components occupy.
+    fn used_bits(&self) -> u32 {
+        let fields = self.info().fields.iter();
+        fields.fold(0, |bits, f| bits | (((1u64 << f.bits) - 1) as u32) << f.shift)
+    }
+
+    /// The logic operation, if any, on a plane's word of which `bits` count.
+    fn combine(&self, e: &mut Emit, s: Value, plane: u32, bits: u32) -> Value {
+        use LogicOperation::*;
+        let Some(op) = self.logic_op else { return s };
+        let invert = |e: &mut Emit, v: Value| {
+            let all = e.u32(bits);
+            e.alu(Alu::Xor, &[v, all])
+        };
+        match op {
+            Clear => return e.u32(0),
+            Set => return e.u32(bits),
+            Copy => return s,
+            CopyInverted => return invert(e, s),
+            _ => {}
+        }
+        let d = e.tile_load(plane, Kind::U32);
+        match op {
+            Clear | Set | Copy | CopyInverted => s,
+            Noop => d,
+            Invert => invert(e, d),
+            And => e.and(s, d),
+            Or => e.or(s, d),
+            Xor => e.alu(Alu::Xor, &[s, d]),
+            Nand => {
+                let v = e.and(s, d);
+                invert(e, v)
+            }
+            Nor => {
+                let v = e.or(s, d);
+                invert(e, v)
+            }
+            Equivalent => {
+                let v = e.alu(Alu::Xor, &[s, d]);
+                invert(e, v)
+            }
+            AndReverse => {
+                let d = invert(e, d);
+                e.and(s, d)
+            }
+            AndInverted => {
+                let s = invert(e, s);
+                e.and(s, d)
+            }
+            OrReverse => {
+                let d = invert(e, d);
+                e.or(s, d)
+            }
+            OrInverted => {
+                let s = invert(e, s);
+                e.or(s, d)
+            }
         }
     }
 
@@ -121,7 +181,7 @@ impl Target<'_> {
                     } else {
                         e.and_const(code, max)
                     };
-                    decode(e, info, c, code)
+                    codec::decode(e, info, c, code)
                 }
                 None => {
                     let kind = if info.kind == FormatKind::Float {
@@ -133,7 +193,7 @@ impl Target<'_> {
                     if kind == Kind::F32 {
                         word
                     } else {
-                        decode(e, info, c, word)
+                        codec::decode(e, info, c, word)
                     }
                 }
             };
@@ -208,7 +268,7 @@ impl Target<'_> {
         };
         let constant = |e: &mut Emit| {
             let v = e.draw(draw::BLEND_CONSTANT + c as u32, Kind::F32);
-            self.clamp(e, v)
+            codec::clamp(e, self.info(), v)
         };
         let f = match factor {
             BlendFactor::One => return Some(value),
@@ -240,6 +300,14 @@ impl Target<'_> {
         Some(e.fmul(value, f))
     }
 
+    /// A component as its code, or the source of the logic operation.
+    fn code(&self, e: &mut Emit, c: usize, value: Value) -> Value {
+        match self.logic_op {
+            None => codec::encode(e, self.info(), c, value),
+            Some(_) => codec::truncate(e, self.info(), c, value),
+        }
+    }
+
     /// Plane words of a colour (R-SAMP-102..107).
     fn pack(&self, e: &mut Emit, color: [Value; 4]) -> Vec<Value> {
         let info = self.info();
@@ -251,9 +319,8 @@ impl Target<'_> {
                     if info.present() & self.state.write_mask & 1 << c == 0 {
                         continue;
                     }
-                    let field = info.fields[c];
-                    let code = encode(e, info, c, value);
-                    let code = e.shl(code, field.shift.into());
+                    let code = self.code(e, c, value);
+                    let code = e.shl(code, info.fields[c].shift.into());
                     word = Some(match word {
                         None => code,
                         Some(word) => e.or(word, code),
@@ -263,107 +330,10 @@ impl Target<'_> {
             }
             PlaneKind::Half { .. } => color[..components]
                 .iter()
-                .map(|&v| e.alu(Alu::QuantizeF16, &[v]))
+                .map(|&v| codec::to_half(e, self.rules, v))
                 .collect(),
-            PlaneKind::Short { .. } => (0..components).map(|c| encode(e, info, c, color[c])).collect(),
+            PlaneKind::Short { .. } => (0..components).map(|c| self.code(e, c, color[c])).collect(),
             PlaneKind::Word { .. } => color[..components].to_vec(),
         }
-    }
-}
-
-/// Whether the assembler can write (and blend into) a format.
-pub(super) fn supports(format: TextureFormat) -> bool {
-    let info = format.info();
-    let small_float = info.kind == FormatKind::Float && info.fields.iter().any(|f| f.bits != 0 && f.bits < 16);
-    let color = !info.depth && !info.stencil;
-    info.renderable && color && !small_float
-}
-
-fn clamp_to(e: &mut Emit, v: Value, min: f32, max: f32) -> Value {
-    let (min, max) = (e.f32(min), e.f32(max));
-    let v = e.alu(Alu::FMax, &[v, min]);
-    e.alu(Alu::FMin, &[v, max])
-}
-
-/// Component `c` of a colour as its integer code, not shifted.
-fn encode(e: &mut Emit, info: &FormatInfo, c: usize, value: Value) -> Value {
-    let bits = u32::from(info.fields[c].bits);
-    match info.kind {
-        FormatKind::Unorm => {
-            let mut v = e.alu(Alu::FSaturate, &[value]);
-            if info.srgb && c < 3 {
-                v = e.alu(Alu::SrgbEncode, &[v]);
-            }
-            if bits == 8 {
-                e.alu(Alu::FToUnorm8, &[v])
-            } else {
-                e.unorm_code(v, ((1u32 << bits) - 1) as f32)
-            }
-        }
-        FormatKind::Snorm => {
-            let ordered = e.alu(Alu::FEq, &[value, value]);
-            let zero = e.f32(0.0);
-            let v = e.select(ordered, value, zero);
-            let v = clamp_to(e, v, -1.0, 1.0);
-            let magnitude = e.alu(Alu::FAbs, &[v]);
-            let code = e.unorm_code(magnitude, ((1u32 << (bits - 1)) - 1) as f32);
-            let negative = e.alu(Alu::FLt, &[v, zero]);
-            let minus = e.alu(Alu::INeg, &[code]);
-            let code = e.select(negative, minus, code);
-            e.and_const(code, ((1u64 << bits) - 1) as u32)
-        }
-        FormatKind::Uint => {
-            let v = e.b.bitcast(value, Kind::U32);
-            if bits == 32 {
-                return v;
-            }
-            let max = e.u32((1 << bits) - 1);
-            e.alu(Alu::UMin, &[v, max])
-        }
-        FormatKind::Sint => {
-            let v = e.b.bitcast(value, Kind::I32);
-            if bits == 32 {
-                return e.b.bitcast(v, Kind::U32);
-            }
-            let (min, max) = (e.b.i32(-(1 << (bits - 1))), e.b.i32((1 << (bits - 1)) - 1));
-            let v = e.alu(Alu::SMax, &[v, min]);
-            let v = e.alu(Alu::SMin, &[v, max]);
-            let v = e.b.bitcast(v, Kind::U32);
-            e.and_const(v, ((1u64 << bits) - 1) as u32)
-        }
-        FormatKind::Float => e.b.bitcast(value, Kind::U32),
-    }
-}
-
-/// The f32 of a stored code.
-fn decode(e: &mut Emit, info: &FormatInfo, c: usize, code: Value) -> Value {
-    let bits = u32::from(info.fields[c].bits);
-    match info.kind {
-        FormatKind::Unorm => {
-            let v = if bits == 8 {
-                e.alu(Alu::Unorm8ToF, &[code])
-            } else {
-                let f = e.alu(Alu::UToF, &[code]);
-                let max = e.f32(((1u32 << bits) - 1) as f32);
-                e.alu(Alu::FDiv, &[f, max])
-            };
-            if info.srgb && c < 3 {
-                e.alu(Alu::SrgbDecode, &[v])
-            } else {
-                v
-            }
-        }
-        FormatKind::Snorm => {
-            let up = e.shl(code, 32 - bits);
-            let up = e.b.bitcast(up, Kind::I32);
-            let count = e.u32(32 - bits);
-            let signed = e.alu(Alu::ShrS, &[up, count]);
-            let f = e.alu(Alu::SToF, &[signed]);
-            let max = e.f32(((1u32 << (bits - 1)) - 1) as f32);
-            let v = e.alu(Alu::FDiv, &[f, max]);
-            let low = e.f32(-1.0);
-            e.alu(Alu::FMax, &[v, low])
-        }
-        _ => e.b.bitcast(code, Kind::F32),
     }
 }

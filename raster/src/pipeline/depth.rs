@@ -4,13 +4,15 @@ use super::emit::Emit;
 use super::state::{CompareFunction, DepthStencilState, StencilFaceState, StencilOperation};
 use crate::format::Kind as FormatKind;
 use crate::layout::{PlaneLayout, draw, prim};
-use quadrille_frontend::ir::{Alu, Kind, Value};
+use quadrille_frontend::ir::{Alu, DepthOutput, Kind, Value};
 
 /// Outcome of the tests of one sample, before anything is written.
 #[derive(Clone, Copy)]
 pub(super) struct Tested {
-    /// Depth and stencil passed.
+    /// Depth bounds, depth and stencil passed.
     pub pass: Option<Value>,
+    /// The stored depth is within the bounds; elsewhere nothing happens at all.
+    bounds: Option<Value>,
     depth_pass: Option<Value>,
     stencil_pass: Option<Value>,
     old_stencil: Option<Value>,
@@ -19,9 +21,12 @@ pub(super) struct Tested {
 }
 
 /// Emits depth and stencil work of one pipeline.
+#[derive(Clone, Copy)]
 pub(super) struct DepthStencil<'a> {
     pub state: &'a DepthStencilState,
     pub planes: &'a PlaneLayout,
+    /// Bounds of the stored depth (least, greatest).
+    pub bounds: Option<[f32; 2]>,
 }
 
 fn compare(e: &mut Emit, func: CompareFunction, new: Value, old: Value, float: bool) -> Option<Value> {
@@ -65,6 +70,35 @@ impl DepthStencil<'_> {
             && !(keeps(&self.state.stencil_front) && keeps(&self.state.stencil_back))
     }
 
+    /// Whether a sample that fails at the rasterizer's depth also fails at the shader's, which keeps `promise`
+    /// (R-PS-28).
+    pub fn fails_with(&self, promise: DepthOutput) -> bool {
+        use CompareFunction::{Greater, GreaterEqual, Less, LessEqual};
+        let fits = match promise {
+            DepthOutput::Any => false,
+            DepthOutput::GreaterEqual => matches!(self.state.depth_compare, Less | LessEqual),
+            DepthOutput::LessEqual => matches!(self.state.depth_compare, Greater | GreaterEqual),
+        };
+        fits && self.tests_depth() && !self.state.uses_stencil()
+    }
+
+    /// The sample's stored depth is within the bounds.
+    fn within_bounds(&self, e: &mut Emit, sample: u32) -> Option<Value> {
+        let [least, greatest] = self.bounds?;
+        let plane = self.planes.depth(sample)?;
+        let kind = self.depth_kind();
+        let mut old = e.tile_load(plane, kind);
+        if kind == Kind::U32 {
+            let f = e.alu(Alu::UToF, &[old]);
+            let max = e.f32(((1u32 << self.state.format.info().fields[0].bits) - 1) as f32);
+            old = e.alu(Alu::FDiv, &[f, max]);
+        }
+        let (least, greatest) = (e.f32(least), e.f32(greatest));
+        let above = e.alu(Alu::FLe, &[least, old]);
+        let below = e.alu(Alu::FLe, &[old, greatest]);
+        Some(e.and(above, below))
+    }
+
     /// Clamps to the viewport's range (R-OM-3) and converts to the attachment's format (R-OM-4).
     pub fn convert(&self, e: &mut Emit, z: Value) -> Value {
         let min = e.draw(draw::MIN_DEPTH, Kind::F32);
@@ -89,6 +123,7 @@ impl DepthStencil<'_> {
     pub fn test(&self, e: &mut Emit, sample: u32, depth: Option<Value>, front: Option<Value>) -> Tested {
         let mut tested = Tested {
             pass: None,
+            bounds: self.within_bounds(e, sample),
             depth_pass: None,
             stencil_pass: None,
             old_stencil: None,
@@ -123,10 +158,15 @@ impl DepthStencil<'_> {
             let old = e.tile_load(plane, kind);
             tested.depth_pass = compare(e, self.state.depth_compare, depth, old, kind == Kind::F32);
         }
-        tested.pass = match (tested.stencil_pass, tested.depth_pass) {
-            (Some(s), Some(d)) => Some(e.and(s, d)),
-            (s, d) => s.or(d),
-        };
+        for test in [tested.bounds, tested.stencil_pass, tested.depth_pass]
+            .into_iter()
+            .flatten()
+        {
+            tested.pass = Some(match tested.pass {
+                Some(pass) => e.and(pass, test),
+                None => test,
+            });
+        }
         tested
     }
 
@@ -154,6 +194,10 @@ impl DepthStencil<'_> {
             let new = match front {
                 Some(front) if f != b => e.select(front, f, b),
                 _ => f,
+            };
+            let covered = match tested.bounds {
+                Some(bounds) => e.and(covered, bounds),
+                None => covered,
             };
             if new != old {
                 let kept = e.and_const(old, !write);

@@ -11,14 +11,15 @@
 use super::blend::{Prepared, Target};
 use super::depth::{DepthStencil, Tested, front_facing};
 use super::emit::Emit;
+use super::inputs::Inputs;
 use super::interface::Link;
-use super::interpolate::{At, Interpolator};
+use super::interpolate::{At, Coverage, Interpolator};
 use super::state::PipelineDescriptor;
 use super::vertex::Assembled;
-use crate::layout::{PlaneLayout, prim};
-use quadrille_frontend::ir::splice::{SpliceHost, splice};
+use crate::layout::PlaneLayout;
+use quadrille_frontend::ir::splice::splice;
 use quadrille_frontend::ir::{
-    Alu, Builtin, Function, FunctionBuilder, Handle, Inst, Kind, Local, Op, QuadOp, Sampling, Semantic, Shader, Value,
+    Alu, Builtin, DepthOutput, Function, Handle, Kind, Local, Op, QuadOp, Sampling, Semantic, Shader, Value,
 };
 
 /// When depth and stencil are tested and written.
@@ -41,6 +42,7 @@ pub(super) struct Traits {
     pub writes_memory: bool,
     pub per_sample: bool,
     pub forced_early: bool,
+    pub depth_output: DepthOutput,
 }
 
 impl Traits {
@@ -50,6 +52,7 @@ impl Traits {
             writes_depth: has(Builtin::FragDepth),
             writes_mask: has(Builtin::SampleMask),
             forced_early: shader.early_depth_stencil,
+            depth_output: shader.depth_output,
             ..Traits::default()
         };
         for (_, input) in shader.inputs.iter() {
@@ -66,16 +69,28 @@ impl Traits {
         traits
     }
 
-    fn depth_mode(&self, alpha_to_coverage: bool) -> DepthMode {
+    /// R-PS-40..43. `fixed`: depth and stencil, if the pipeline has any.
+    fn depth_mode(&self, fixed: Option<&DepthStencil<'_>>, alpha_to_coverage: bool) -> DepthMode {
         if self.forced_early {
-            DepthMode::Early
-        } else if self.writes_depth || self.writes_memory {
-            DepthMode::Late
-        } else if self.discards || self.writes_mask || alpha_to_coverage {
-            DepthMode::Split
-        } else {
-            DepthMode::Early
+            return DepthMode::Early;
         }
+        if self.writes_depth || self.writes_memory {
+            return DepthMode::Late;
+        }
+        if self.discards || self.writes_mask || alpha_to_coverage {
+            // What a failed test does to the stencil waits for a shader that may still discard the fragment; so such
+            // samples can't be skipped.
+            if fixed.is_some_and(DepthStencil::writes_on_failure) {
+                return DepthMode::Late;
+            }
+            return DepthMode::Split;
+        }
+        DepthMode::Early
+    }
+
+    /// Whether the shader runs for each sample (R-RAST-94).
+    fn at_sample_frequency(&self, samples: u32) -> bool {
+        self.per_sample && samples > 1
     }
 }
 
@@ -88,80 +103,6 @@ struct Shaded {
     mask: Option<Value>,
     /// Lanes that were not discarded.
     alive: Option<Value>,
-}
-
-struct Inputs<'a, 'b> {
-    shader: &'a Shader,
-    link: &'a Link,
-    interpolator: &'b mut Interpolator,
-    coverage: &'a [Value],
-    sample: Option<u32>,
-    front: Option<Value>,
-}
-
-impl Inputs<'_, '_> {
-    fn builtin(&mut self, e: &mut Emit, builtin: Builtin, at: At) -> Value {
-        match builtin {
-            Builtin::Position(0) => self.interpolator.point(e, at, self.coverage).x,
-            Builtin::Position(1) => self.interpolator.point(e, at, self.coverage).y,
-            Builtin::Position(2) => self.interpolator.depth(e, at, self.coverage),
-            Builtin::Position(_) => self.interpolator.inverse_w(e, at, self.coverage),
-            Builtin::FrontFacing => match self.front {
-                Some(front) => front,
-                None => front_facing(e),
-            },
-            Builtin::SampleIndex => e.u32(self.sample.unwrap_or(0)),
-            // R-WGSL-9: the full mask, also at sample frequency.
-            Builtin::SampleMask => {
-                let zero = e.u32(0);
-                let mut mask = zero;
-                for (s, &covered) in self.coverage.iter().enumerate() {
-                    let bit = e.u32(1 << s);
-                    let bit = e.select(covered, bit, zero);
-                    mask = e.or(mask, bit);
-                }
-                mask
-            }
-            Builtin::PrimitiveIndex => e.prim_u32(prim::PRIMITIVE_INDEX),
-            _ => e.u32(0),
-        }
-    }
-}
-
-impl SpliceHost for Inputs<'_, '_> {
-    fn replace(&mut self, b: &mut FunctionBuilder, inst: &Inst, _: &[Value]) -> Option<Value> {
-        let Op::Input(handle) = inst.op else { return None };
-        let input = &self.shader.inputs[handle];
-        let at = self.interpolator.at(input.sampling, self.sample);
-        // The builder moves into the short-form wrapper and back: splice owns the only reference to it.
-        let mut e = Emit {
-            b: std::mem::replace(b, FunctionBuilder::new("")),
-        };
-        let value = match (input.semantic, self.link.words[handle.index()]) {
-            (Semantic::Builtin(builtin), _) => {
-                let at = match (builtin, self.sample) {
-                    (Builtin::Position(_), Some(s)) if self.coverage.len() > 1 => At::Sample(s),
-                    _ => at,
-                };
-                let value = self.builtin(&mut e, builtin, at);
-                if input.kind == Kind::Bool {
-                    value
-                } else {
-                    e.b.bitcast(value, input.kind)
-                }
-            }
-            (Semantic::Location { .. }, Some(word)) => {
-                self.interpolator
-                    .attribute(&mut e, word, input.kind, input.interpolation, at, self.coverage)
-            }
-            (Semantic::Location { .. }, None) => {
-                let zero = e.u32(0);
-                e.b.bitcast(zero, input.kind)
-            }
-        };
-        *b = e.b;
-        Some(value)
-    }
 }
 
 /// Assembles the fragment program; `shader` with its entry function after inlining, or none for depth-only draws.
@@ -196,118 +137,169 @@ struct Assembler<'a> {
     invariant: Vec<Handle<Local>>,
 }
 
-impl Assembler<'_> {
+/// What the stages of one program share.
+struct Stages<'a> {
+    fixed: Option<DepthStencil<'a>>,
+    mode: DepthMode,
+    front: Option<Value>,
+    /// Results of the tests of each sample, once they are done.
+    tested: Vec<Option<Tested>>,
+    /// Samples that are covered and passed the tests so far.
+    live: Vec<Value>,
+}
+
+impl<'a> Assembler<'a> {
     fn program(&mut self, shader: Option<(&Shader, &Function)>, link: &Link) {
-        let mode = self.traits.depth_mode(self.desc.multisample.alpha_to_coverage_enabled);
         let coverage = self.coverage();
-        let mut interpolator = Interpolator::new(&mut self.e, self.samples);
+        let mut interpolator = Interpolator::new(&mut self.e, coverage.clone());
         let depth_stencil = self.desc.depth_stencil.as_ref();
-        let front = depth_stencil
-            .filter(|d| d.uses_stencil() && d.stencil_front != d.stencil_back)
-            .map(|_| front_facing(&mut self.e));
         let fixed = depth_stencil.map(|state| DepthStencil {
             state,
             planes: self.planes,
+            bounds: self.desc.extended.depth_bounds,
         });
-
-        let mut tested: Vec<Option<Tested>> = vec![None; coverage.len()];
-        let mut live = coverage.clone();
-        if let Some(fixed) = &fixed
-            && mode != DepthMode::Late
-        {
-            for s in 0..self.samples as usize {
-                let depth = fixed
-                    .needs_depth()
-                    .then(|| self.sample_depth(&mut interpolator, s as u32, &coverage));
-                let depth = depth.map(|z| fixed.convert(&mut self.e, z));
-                let t = fixed.test(&mut self.e, s as u32, depth, front);
-                if mode == DepthMode::Early {
-                    fixed.write(&mut self.e, s as u32, &t, coverage[s], front);
-                }
-                if let Some(pass) = t.pass {
-                    live[s] = self.e.and(coverage[s], pass);
-                }
-                tested[s] = Some(t);
-            }
-        }
-        let writes_later = mode != DepthMode::Early && fixed.is_some();
+        let front = depth_stencil
+            .filter(|d| d.uses_stencil() && d.stencil_front != d.stencil_back)
+            .map(|_| front_facing(&mut self.e));
+        let alpha_to_coverage = self.desc.multisample.alpha_to_coverage_enabled;
+        let mut stages = Stages {
+            mode: self.traits.depth_mode(fixed.as_ref(), alpha_to_coverage),
+            fixed,
+            front,
+            tested: vec![None; coverage.masked.len()],
+            live: coverage.masked.clone(),
+        };
+        self.early(&mut stages, &mut interpolator);
         let Some((shader, entry)) = shader else {
-            if writes_later && let Some(fixed) = &fixed {
-                for s in 0..self.samples as usize {
-                    if let Some(t) = &tested[s] {
-                        fixed.write(&mut self.e, s as u32, t, coverage[s], front);
-                    }
+            if stages.mode != DepthMode::Early {
+                for s in 0..self.samples {
+                    let covered = coverage.masked[s as usize];
+                    self.write_depth_stencil(&stages, s, covered);
                 }
             }
             return;
         };
-
-        // R-PS-42: what a failed test does to the stencil waits for a shader that may still discard the fragment.
-        let waits = mode == DepthMode::Split && fixed.as_ref().is_some_and(DepthStencil::writes_on_failure);
-        let tests = !waits && tested.iter().flatten().any(|t| t.pass.is_some());
+        let tests = stages.live != coverage.masked;
         if tests {
-            let any = self.any_in_quad(&live);
+            let any = self.any_in_quad(&stages.live);
             self.e.b.begin_if(any);
         }
-        // Lanes that the early test removed are helpers for the shader's own stores (R-PS-43).
-        if tests && self.traits.writes_memory {
-            let any = self.any_sample(&live);
-            let none = self.e.not(any);
-            self.e.b.begin_if(none);
-            self.e.b.inst(Op::Discard, &[], &[]);
-            self.e.b.end_if();
-        }
-        let runs: Vec<Option<u32>> = if self.traits.per_sample && self.samples > 1 {
+        let frequent = self.traits.at_sample_frequency(self.samples);
+        let runs: Vec<Option<u32>> = if frequent {
             (0..self.samples).map(Some).collect()
         } else {
             vec![None]
         };
         for sample in runs {
-            let mut inputs = Inputs {
+            let live = match sample {
+                Some(s) => vec![stages.live[s as usize]],
+                None => stages.live.clone(),
+            };
+            // R-RAST-153: a quad runs for a sample that any of its pixels has.
+            if frequent {
+                let any = self.any_in_quad(&live);
+                self.e.b.begin_if(any);
+            }
+            // Lanes without a live sample are helpers (R-PS-43, R-PS-50); a discard ends with its sample (R-PS-55).
+            let observed = self.traits.writes_memory || frequent && self.traits.discards;
+            if observed && (tests || frequent) {
+                let any = self.any_sample(&live);
+                let none = self.e.not(any);
+                self.e.b.inst(Op::SetHelper, &[none], &[]);
+            }
+            let inputs = Inputs {
                 shader,
                 link,
-                interpolator: &mut interpolator,
-                coverage: &coverage,
+                rules: self.desc.rules,
                 sample,
                 front,
             };
-            let shaded = self.shade(shader, entry, &mut inputs);
-            let covered_samples = match sample {
+            // What is computed in this body can't be seen after it.
+            let mut own = interpolator.clone();
+            let shaded = self.shade(entry, &inputs, &mut own);
+            let samples = match sample {
                 Some(s) => s..s + 1,
                 None => 0..self.samples,
             };
-            self.finish(
-                &shaded,
-                covered_samples,
-                &coverage,
-                &live,
-                &mut tested,
-                &fixed,
-                mode,
-                &mut interpolator,
-                front,
-            );
+            self.finish(&shaded, samples, &mut stages, &mut own);
+            if frequent {
+                self.e.b.end_if();
+            }
         }
         if tests {
             self.e.b.end_if();
         }
     }
 
-    /// Coverage of each sample after the pipeline's sample mask.
-    fn coverage(&mut self) -> Vec<Value> {
-        (0..self.samples)
-            .map(|s| {
-                if self.desc.multisample.mask >> s & 1 == 0 {
-                    return self.e.b.bool(false);
+    /// Depth and stencil ahead of the shader, as far as the mode has them there.
+    fn early(&mut self, stages: &mut Stages<'_>, interpolator: &mut Interpolator) {
+        let Some(fixed) = stages.fixed else { return };
+        if stages.mode == DepthMode::Late {
+            // A depth output that keeps a promise lets samples be skipped that would fail anyway (R-PS-28).
+            let promised = self.traits.writes_depth && !self.traits.writes_memory;
+            if !promised || !fixed.fails_with(self.traits.depth_output) {
+                return;
+            }
+            for s in 0..self.samples {
+                let depth = self.promised_depth(interpolator, s);
+                let depth = fixed.convert(&mut self.e, depth);
+                if let Some(pass) = fixed.test(&mut self.e, s, Some(depth), stages.front).pass {
+                    let live = &mut stages.live[s as usize];
+                    *live = self.e.and(*live, pass);
                 }
-                self.e.b.inst1(Op::Coverage { sample: s as u8 }, &[], Kind::Bool)
-            })
-            .collect()
+            }
+            return;
+        }
+        for s in 0..self.samples {
+            let index = s as usize;
+            let covered = stages.live[index];
+            let depth = fixed.needs_depth().then(|| {
+                let depth = self.sample_depth(interpolator, s);
+                fixed.convert(&mut self.e, depth)
+            });
+            let tested = fixed.test(&mut self.e, s, depth, stages.front);
+            if stages.mode == DepthMode::Early {
+                fixed.write(&mut self.e, s, &tested, covered, stages.front);
+            }
+            if let Some(pass) = tested.pass {
+                stages.live[index] = self.e.and(covered, pass);
+            }
+            stages.tested[index] = Some(tested);
+        }
     }
 
-    fn sample_depth(&mut self, interpolator: &mut Interpolator, s: u32, coverage: &[Value]) -> Value {
+    /// Writes what the tests of a sample decided.
+    fn write_depth_stencil(&mut self, stages: &Stages<'_>, sample: u32, covered: Value) {
+        if let (Some(fixed), Some(tested)) = (&stages.fixed, &stages.tested[sample as usize]) {
+            fixed.write(&mut self.e, sample, tested, covered, stages.front);
+        }
+    }
+
+    /// Coverage of each sample, before and after the pipeline's sample mask.
+    fn coverage(&mut self) -> Coverage {
+        let mask = self.desc.multisample.mask;
+        let covered = |e: &mut Emit, s: u32| e.b.inst1(Op::Coverage { sample: s as u8 }, &[], Kind::Bool);
+        let raw: Vec<Value> = (0..self.samples).map(|s| covered(&mut self.e, s)).collect();
+        let masked = (0..)
+            .zip(&raw)
+            .map(|(s, &c)| if mask >> s & 1 == 0 { self.e.b.bool(false) } else { c })
+            .collect();
+        Coverage { raw, masked, mask }
+    }
+
+    fn sample_depth(&mut self, interpolator: &mut Interpolator, s: u32) -> Value {
         let at = if self.samples > 1 { At::Sample(s) } else { At::Center };
-        interpolator.depth(&mut self.e, at, coverage)
+        interpolator.depth(&mut self.e, at)
+    }
+
+    /// The rasterizer's depth that a depth output is measured against (R-PS-28).
+    fn promised_depth(&mut self, interpolator: &mut Interpolator, s: u32) -> Value {
+        let at = match self.samples {
+            1 => At::Center,
+            n if self.traits.at_sample_frequency(n) => At::Sample(s),
+            _ => At::Centroid,
+        };
+        interpolator.depth(&mut self.e, at)
     }
 
     fn any_sample(&mut self, live: &[Value]) -> Value {
@@ -327,16 +319,18 @@ impl Assembler<'_> {
         self.e.or(any, swapped)
     }
 
-    fn shade(&mut self, shader: &Shader, entry: &Function, inputs: &mut Inputs<'_, '_>) -> Shaded {
-        let spliced = splice(&mut self.e.b, entry, &[], inputs);
+    fn shade(&mut self, entry: &Function, inputs: &Inputs<'_>, interpolator: &mut Interpolator) -> Shaded {
+        let mut host = inputs.read(&mut self.e, interpolator);
+        let spliced = splice(&mut self.e.b, entry, &[], &mut host);
         let mut shaded = Shaded {
-            colors: vec![[None; 4]; self.desc.targets.len()],
+            // Alpha to coverage asks for location 0 also where there is no target (R-RAST-102).
+            colors: vec![[None; 4]; self.desc.targets.len().max(1)],
             second: [None; 4],
             depth: None,
             mask: None,
             alive: None,
         };
-        for output in &shader.outputs {
+        for output in &inputs.shader.outputs {
             let local = spliced.locals[output.local.index()];
             let value = self.e.b.get(local);
             match output.semantic {
@@ -354,6 +348,8 @@ impl Assembler<'_> {
                         color[usize::from(component)] = Some(value);
                     }
                 }
+                // R-PS-43: ignored where the tests came first.
+                Semantic::Builtin(Builtin::FragDepth) if self.traits.forced_early => {}
                 Semantic::Builtin(Builtin::FragDepth) => {
                     self.invariant.push(local);
                     shaded.depth = Some(value);
@@ -370,45 +366,21 @@ impl Assembler<'_> {
     }
 
     /// Everything after the shader, for the samples it ran for.
-    #[expect(clippy::too_many_arguments, reason = "the state that early and late stages share")]
     fn finish(
         &mut self,
         shaded: &Shaded,
         samples: std::ops::Range<u32>,
-        coverage: &[Value],
-        live: &[Value],
-        tested: &mut [Option<Tested>],
-        fixed: &Option<DepthStencil<'_>>,
-        mode: DepthMode,
+        stages: &mut Stages<'_>,
         interpolator: &mut Interpolator,
-        front: Option<Value>,
     ) {
-        let prepared: Vec<Option<(Target<'_>, Prepared)>> = (0..self.desc.targets.len())
-            .map(|i| {
-                let state = self.desc.targets[i].as_ref()?;
-                if shaded.colors[i].iter().all(Option::is_none) {
-                    return None; // R-PS-21: a target the shader doesn't declare keeps its value.
-                }
-                let color = self.complete(shaded.colors[i]);
-                let second = shaded
-                    .second
-                    .iter()
-                    .any(Option::is_some)
-                    .then(|| self.complete(shaded.second));
-                let target = Target { state, plane: 0 };
-                let prepared = target.prepare(&mut self.e, color, second);
-                Some((target, prepared))
-            })
-            .collect();
+        let prepared = self.prepare(shaded);
         let alpha_mask = self.alpha_to_coverage(shaded);
         for s in samples {
             let index = s as usize;
-            let mut covered = if mode == DepthMode::Late {
-                coverage[index]
-            } else {
-                live[index]
-            };
-            let mut taking_part = coverage[index];
+            let masked = interpolator.coverage().masked[index];
+            let late = stages.mode == DepthMode::Late;
+            let mut covered = if late { masked } else { stages.live[index] };
+            let mut taking_part = masked;
             for extra in [shaded.alive, self.mask_bit(shaded.mask.or(alpha_mask), s)]
                 .into_iter()
                 .flatten()
@@ -416,36 +388,78 @@ impl Assembler<'_> {
                 covered = self.e.and(covered, extra);
                 taking_part = self.e.and(taking_part, extra);
             }
-            if let Some(fixed) = fixed {
-                if mode == DepthMode::Late {
-                    let depth = match shaded.depth {
-                        Some(depth) => Some(depth),
-                        None if fixed.needs_depth() => Some(self.sample_depth(interpolator, s, coverage)),
-                        None => None,
-                    };
-                    let depth = depth.map(|z| fixed.convert(&mut self.e, z));
-                    let t = fixed.test(&mut self.e, s, depth, front);
-                    if let Some(pass) = t.pass {
-                        covered = self.e.and(covered, pass);
-                    }
-                    tested[index] = Some(t);
+            if late && let Some(fixed) = stages.fixed {
+                let depth = self.late_depth(&fixed, shaded, s, interpolator);
+                let tested = fixed.test(&mut self.e, s, depth, stages.front);
+                if let Some(pass) = tested.pass {
+                    covered = self.e.and(covered, pass);
                 }
-                if mode != DepthMode::Early
-                    && let Some(t) = &tested[index]
-                {
-                    fixed.write(&mut self.e, s, t, taking_part, front);
-                }
+                stages.tested[index] = Some(tested);
+            }
+            if stages.mode != DepthMode::Early {
+                self.write_depth_stencil(stages, s, taking_part);
             }
             for (i, entry) in prepared.iter().enumerate() {
                 let Some((target, prepared)) = entry else { continue };
                 let Some(plane) = self.planes.color(i, s) else { continue };
-                let target = Target {
-                    state: target.state,
-                    plane,
-                };
-                target.store(&mut self.e, prepared, covered);
+                Target { plane, ..*target }.store(&mut self.e, prepared, covered);
             }
         }
+    }
+
+    /// A sample's depth after the shader, converted.
+    fn late_depth(
+        &mut self,
+        fixed: &DepthStencil<'_>,
+        shaded: &Shaded,
+        sample: u32,
+        interpolator: &mut Interpolator,
+    ) -> Option<Value> {
+        if !fixed.needs_depth() {
+            return None;
+        }
+        let depth = match (shaded.depth, self.traits.depth_output) {
+            (None, _) => self.sample_depth(interpolator, sample),
+            (Some(depth), DepthOutput::Any) => depth,
+            (Some(depth), promise) => {
+                let limit = self.promised_depth(interpolator, sample);
+                let kept = if promise == DepthOutput::GreaterEqual {
+                    Alu::FMax
+                } else {
+                    Alu::FMin
+                };
+                self.e.alu(kept, &[depth, limit])
+            }
+        };
+        Some(fixed.convert(&mut self.e, depth))
+    }
+
+    /// Each target's colour, as far as it is the same for all samples.
+    fn prepare(&mut self, shaded: &Shaded) -> Vec<Option<(Target<'a>, Prepared)>> {
+        let desc = self.desc;
+        let mut out = Vec::with_capacity(desc.targets.len());
+        for (state, color) in desc.targets.iter().zip(&shaded.colors) {
+            // R-PS-21: a target the shader doesn't declare keeps its value.
+            let Some(state) = state.as_ref().filter(|_| color.iter().any(Option::is_some)) else {
+                out.push(None);
+                continue;
+            };
+            let color = self.complete(*color);
+            let second = shaded
+                .second
+                .iter()
+                .any(Option::is_some)
+                .then(|| self.complete(shaded.second));
+            let target = Target {
+                state,
+                rules: desc.rules,
+                logic_op: desc.extended.logic_op,
+                plane: 0,
+            };
+            let prepared = target.prepare(&mut self.e, color, second);
+            out.push(Some((target, prepared)));
+        }
+        out
     }
 
     /// Missing components are 0 (R-PS-22), in the kind of those present.
@@ -471,7 +485,7 @@ impl Assembler<'_> {
         if !self.desc.multisample.alpha_to_coverage_enabled || shaded.mask.is_some() {
             return None;
         }
-        let alpha = shaded.colors.first()?[3]?;
+        let alpha = shaded.colors.first()?[3].filter(|&a| self.e.b.kind(a) == Kind::F32)?;
         let e = &mut self.e;
         let alpha = e.alu(Alu::FSaturate, &[alpha]);
         let n = e.f32(self.samples as f32);

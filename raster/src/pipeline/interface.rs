@@ -1,9 +1,9 @@
 //! Links the stages: vertex buffers to vertex inputs, vertex outputs to fragment inputs (R-RAST-140, R-WGSL-13).
 
 use super::PipelineError;
-use super::state::{PipelineDescriptor, VertexStepMode};
+use super::state::{PipelineDescriptor, Rules, VertexStepMode};
 use crate::vertex::{VertexFormat, VertexFormatKind};
-use quadrille_frontend::ir::{Builtin, Input, Interpolation, Kind, Semantic, Shader};
+use quadrille_frontend::ir::{Builtin, Input, Interpolation, Kind, Semantic};
 
 /// What fills a vertex program's input cells from `slot` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,13 +171,21 @@ pub(super) struct Link {
 /// First output cell after the position's four.
 pub(super) const FIRST_VARYING_CELL: u32 = 4;
 
-pub(super) fn link(label: &str, vertex: &Shader, fragment: Option<&Shader>) -> Result<Link, PipelineError> {
+/// Most locations of four components that a fragment shader reads (R-PS-4, without a geometry shader).
+const MAX_REGISTERS: usize = 16;
+
+/// R-PS-7, R-PS-9: under Direct3D's rules inputs that aren't written are zero, and registers have no kind.
+pub(super) fn link(desc: &PipelineDescriptor<'_>) -> Result<Link, PipelineError> {
     let mut link = Link {
         varyings: Vec::new(),
         outputs: Vec::new(),
         words: Vec::new(),
     };
-    let Some(fragment) = fragment else { return Ok(link) };
+    let vertex = desc.vertex;
+    let label = || desc.label.to_string();
+    let typed = desc.rules == Rules::WebGpu;
+    let Some(fragment) = desc.fragment else { return Ok(link) };
+    let mut registers: Vec<u32> = Vec::new();
     for (_, input) in fragment.inputs.iter() {
         let Semantic::Location {
             location, component, ..
@@ -186,19 +194,26 @@ pub(super) fn link(label: &str, vertex: &Shader, fragment: Option<&Shader>) -> R
             link.words.push(None);
             continue;
         };
+        if !registers.contains(&location) {
+            registers.push(location);
+        }
         let found = vertex.outputs.iter().position(|o| {
             matches!(o.semantic, Semantic::Location { location: l, component: c, .. } if l == location && c == component)
         });
         let Some(output) = found else {
-            return Err(PipelineError::MissingVarying {
-                label: label.into(),
-                location,
-                name: input.name.clone(),
-            });
+            if typed {
+                return Err(PipelineError::MissingVarying {
+                    label: label(),
+                    location,
+                    name: input.name.clone(),
+                });
+            }
+            link.words.push(None);
+            continue;
         };
-        if vertex.outputs[output].kind != input.kind {
+        if typed && vertex.outputs[output].kind != input.kind {
             return Err(PipelineError::VaryingKind {
-                label: label.into(),
+                label: label(),
                 location,
                 vertex: vertex.outputs[output].kind.name(),
                 fragment: input.kind.name(),
@@ -211,6 +226,15 @@ pub(super) fn link(label: &str, vertex: &Shader, fragment: Option<&Shader>) -> R
         });
         link.outputs.push(output);
         link.words.push(Some(word));
+    }
+    if registers.len() > MAX_REGISTERS {
+        return Err(PipelineError::Invalid {
+            label: label(),
+            what: format!(
+                "the fragment shader reads {} locations, at most {MAX_REGISTERS} (R-PS-4)",
+                registers.len()
+            ),
+        });
     }
     Ok(link)
 }

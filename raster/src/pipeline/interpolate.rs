@@ -3,9 +3,21 @@
 //! `a = a0 + b1*(a1-a0) + b2*(a2-a0)` with barycentrics of the evaluation point: perspective-correct or linear.
 
 use super::emit::Emit;
+use super::state::Rules;
 use crate::geometry::sample_pattern;
 use crate::layout::prim;
 use quadrille_frontend::ir::{Alu, Interpolation, Kind, Op, Sampling, Value};
+
+/// What covers a pixel, sample by sample.
+#[derive(Clone, Debug)]
+pub(super) struct Coverage {
+    /// The primitive's own.
+    pub raw: Vec<Value>,
+    /// After the pipeline's sample mask (R-RAST-96).
+    pub masked: Vec<Value>,
+    /// That mask, in the low bits.
+    pub mask: u32,
+}
 
 /// A point where inputs are evaluated.
 #[derive(Clone, Copy)]
@@ -18,12 +30,13 @@ pub(super) struct Point {
     dy: Value,
 }
 
-/// Barycentrics of vertices 1 and 2, and 1/w.
+/// Barycentrics of vertices 1 and 2, 1/w and w.
 #[derive(Clone, Copy)]
 struct Weights {
     linear: (Value, Value),
     perspective: (Value, Value),
     inverse_w: Value,
+    w: Value,
 }
 
 /// What has been computed at a point so far.
@@ -34,9 +47,12 @@ struct Evaluated {
     depth: Option<Value>,
 }
 
-/// Evaluates inputs at the points of one pixel, each thing once.
+/// Evaluates inputs at the points of one pixel, each thing once. A clone may be used in a nested body; what it computes
+/// there is forgotten with it.
+#[derive(Clone)]
 pub(super) struct Interpolator {
     samples: u32,
+    coverage: Coverage,
     base: (Value, Value),
     /// Pixel centre, then samples, then the centroid.
     points: Vec<Option<Evaluated>>,
@@ -51,16 +67,34 @@ pub(super) enum At {
 }
 
 impl Interpolator {
-    pub fn new(e: &mut Emit, samples: u32) -> Interpolator {
+    pub fn new(e: &mut Emit, coverage: Coverage) -> Interpolator {
+        let samples = coverage.raw.len() as u32;
         let px = e.b.inst1(Op::PixelX, &[], Kind::U32);
         let py = e.b.inst1(Op::PixelY, &[], Kind::U32);
         let x = e.alu(Alu::UToF, &[px]);
         let y = e.alu(Alu::UToF, &[py]);
         Interpolator {
             samples,
+            coverage,
             base: (x, y),
             points: vec![None; samples as usize + 2],
         }
+    }
+
+    /// The same, with nothing computed yet.
+    pub fn afresh(&self) -> Interpolator {
+        Interpolator {
+            points: vec![None; self.points.len()],
+            ..self.clone()
+        }
+    }
+
+    pub fn coverage(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    pub fn samples(&self) -> u32 {
+        self.samples
     }
 
     fn slot(&self, at: At) -> usize {
@@ -80,45 +114,18 @@ impl Interpolator {
         }
     }
 
-    /// Coordinates of a point. `coverage`: of each sample, for the centroid.
-    pub fn point(&mut self, e: &mut Emit, at: At, coverage: &[Value]) -> Point {
+    /// Coordinates of a point.
+    pub fn point(&mut self, e: &mut Emit, at: At) -> Point {
         let slot = self.slot(at);
         if let Some(done) = self.points[slot] {
             return done.point;
         }
-        let offsets = sample_pattern(self.samples);
-        let constant = |e: &mut Emit, units: i8| e.f32(0.5 + f32::from(units) / 16.0);
-        let (ox, oy) = match at {
+        let offset = match at {
             At::Center => (e.f32(0.5), e.f32(0.5)),
-            At::Sample(s) => {
-                let [ox, oy] = offsets[s as usize];
-                (constant(e, ox), constant(e, oy))
-            }
-            // R-RAST-99: the centre if all samples are covered or none is, else the first covered one.
-            At::Centroid => {
-                let (mut x, mut y) = (e.f32(0.5), e.f32(0.5));
-                for (s, &[ox, oy]) in offsets.iter().enumerate().rev() {
-                    let (ox, oy) = (constant(e, ox), constant(e, oy));
-                    x = e.select(coverage[s], ox, x);
-                    y = e.select(coverage[s], oy, y);
-                }
-                let mut all = coverage[0];
-                for &c in &coverage[1..] {
-                    all = e.and(all, c);
-                }
-                let half = e.f32(0.5);
-                (e.select(all, half, x), e.select(all, half, y))
-            }
+            At::Sample(s) => sample_offset(e, self.samples, s),
+            At::Centroid => self.centroid(e),
         };
-        let x = e.fadd(self.base.0, ox);
-        let y = e.fadd(self.base.1, oy);
-        let (x0, y0) = (e.prim_f32(prim::X0), e.prim_f32(prim::Y0));
-        let point = Point {
-            x,
-            y,
-            dx: e.fsub(x, x0),
-            dy: e.fsub(y, y0),
-        };
+        let point = self.point_at(e, offset);
         self.points[slot] = Some(Evaluated {
             point,
             weights: None,
@@ -127,9 +134,73 @@ impl Interpolator {
         point
     }
 
+    /// R-RAST-99: the centre if the primitive covers all samples, else the first covered sample in the mask; where there
+    /// is none, the mask's first sample, or the centre if the mask has all.
+    fn centroid(&self, e: &mut Emit) -> (Value, Value) {
+        let all = ((1u64 << self.samples) - 1) as u32;
+        let mask = self.coverage.mask & all;
+        let mut at = if mask == all || mask == 0 {
+            (e.f32(0.5), e.f32(0.5))
+        } else {
+            sample_offset(e, self.samples, mask.trailing_zeros())
+        };
+        for s in (0..self.samples).rev().filter(|s| mask >> s & 1 != 0) {
+            let (x, y) = sample_offset(e, self.samples, s);
+            let covered = self.coverage.masked[s as usize];
+            at = (e.select(covered, x, at.0), e.select(covered, y, at.1));
+        }
+        let mut full = self.coverage.raw[0];
+        for &c in &self.coverage.raw[1..] {
+            full = e.and(full, c);
+        }
+        let half = e.f32(0.5);
+        (e.select(full, half, at.0), e.select(full, half, at.1))
+    }
+
+    fn point_at(&self, e: &mut Emit, offset: (Value, Value)) -> Point {
+        let x = e.fadd(self.base.0, offset.0);
+        let y = e.fadd(self.base.1, offset.1);
+        let (x0, y0) = (e.prim_f32(prim::X0), e.prim_f32(prim::Y0));
+        Point {
+            x,
+            y,
+            dx: e.fsub(x, x0),
+            dy: e.fsub(y, y0),
+        }
+    }
+
+    /// Makes the centre the sample of that (dynamic) index, or the real centre beyond the last one (R-RAST-147).
+    pub fn move_to_sample(&mut self, e: &mut Emit, index: Value) {
+        let mut at = (e.f32(0.5), e.f32(0.5));
+        for s in 0..self.samples {
+            let number = e.u32(s);
+            let here = e.alu(Alu::IEq, &[index, number]);
+            let (x, y) = sample_offset(e, self.samples, s);
+            at = (e.select(here, x, at.0), e.select(here, y, at.1));
+        }
+        self.move_to(e, at);
+    }
+
+    /// Makes the centre the point that far from the real one, in pixels.
+    pub fn move_by(&mut self, e: &mut Emit, x: Value, y: Value) {
+        let half = e.f32(0.5);
+        let at = (e.fadd(half, x), e.fadd(half, y));
+        self.move_to(e, at);
+    }
+
+    fn move_to(&mut self, e: &mut Emit, offset: (Value, Value)) {
+        let point = self.point_at(e, offset);
+        let slot = self.slot(At::Center);
+        self.points[slot] = Some(Evaluated {
+            point,
+            weights: None,
+            depth: None,
+        });
+    }
+
     /// Post-viewport depth at a point; what early test, late test and shader all use (R-RAST-143).
-    pub fn depth(&mut self, e: &mut Emit, at: At, coverage: &[Value]) -> Value {
-        let point = self.point(e, at, coverage);
+    pub fn depth(&mut self, e: &mut Emit, at: At) -> Value {
+        let point = self.point(e, at);
         let slot = self.slot(at);
         if let Some(Evaluated { depth: Some(z), .. }) = self.points[slot] {
             return z;
@@ -143,8 +214,8 @@ impl Interpolator {
         z
     }
 
-    fn weights(&mut self, e: &mut Emit, at: At, coverage: &[Value]) -> Weights {
-        let point = self.point(e, at, coverage);
+    fn weights(&mut self, e: &mut Emit, at: At) -> Weights {
+        let point = self.point(e, at);
         let slot = self.slot(at);
         if let Some(Evaluated {
             weights: Some(weights), ..
@@ -170,6 +241,7 @@ impl Interpolator {
             linear: (l1, l2),
             perspective: (e.fmul(p1, w), e.fmul(p2, w)),
             inverse_w,
+            w,
         };
         if let Some(entry) = &mut self.points[slot] {
             entry.weights = Some(weights);
@@ -177,21 +249,17 @@ impl Interpolator {
         weights
     }
 
-    /// 1/w at a point (WGSL's position.w, R-RAST-144).
-    pub fn inverse_w(&mut self, e: &mut Emit, at: At, coverage: &[Value]) -> Value {
-        self.weights(e, at, coverage).inverse_w
+    /// Fragment position's w: 1/w for WebGPU, w for Direct3D (R-RAST-144, R-WGSL-6).
+    pub fn position_w(&mut self, e: &mut Emit, at: At, rules: Rules) -> Value {
+        let weights = self.weights(e, at);
+        match rules {
+            Rules::WebGpu => weights.inverse_w,
+            Rules::D3d11 => weights.w,
+        }
     }
 
     /// A word of the vertex attribute blocks.
-    pub fn attribute(
-        &mut self,
-        e: &mut Emit,
-        word: u32,
-        kind: Kind,
-        interpolation: Interpolation,
-        at: At,
-        coverage: &[Value],
-    ) -> Value {
+    pub fn attribute(&mut self, e: &mut Emit, word: u32, kind: Kind, interpolation: Interpolation, at: At) -> Value {
         let load = |e: &mut Emit, vertex: u8| {
             e.b.inst1(
                 Op::PrimVertexLoad {
@@ -207,7 +275,7 @@ impl Interpolator {
         if interpolation == Interpolation::Flat || kind != Kind::F32 {
             return a0;
         }
-        let weights = self.weights(e, at, coverage);
+        let weights = self.weights(e, at);
         let (b1, b2) = if interpolation == Interpolation::Linear {
             weights.linear
         } else {
@@ -218,4 +286,11 @@ impl Interpolator {
         let a = e.fma(b1, d1, a0);
         e.fma(b2, d2, a)
     }
+}
+
+/// A sample's place from the pixel's corner.
+fn sample_offset(e: &mut Emit, samples: u32, sample: u32) -> (Value, Value) {
+    let [x, y] = sample_pattern(samples)[sample as usize];
+    let constant = |e: &mut Emit, units: i8| e.f32(0.5 + f32::from(units) / 16.0);
+    (constant(e, x), constant(e, y))
 }

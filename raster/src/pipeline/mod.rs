@@ -8,12 +8,15 @@
 //! Fixed function is IR too: the interpreter runs the same program as native code.
 
 mod blend;
+mod codec;
 mod depth;
 mod emit;
 mod fragment;
+mod inputs;
 mod interface;
 mod interpolate;
 mod state;
+mod validate;
 mod vertex;
 
 pub use interface::{Varying, VertexInput, VertexSource};
@@ -21,7 +24,7 @@ pub use interface::{Varying, VertexInput, VertexSource};
 pub use state::*;
 
 use crate::layout::PlaneLayout;
-use quadrille_frontend::ir::{self, Arena, Binding, Builtin, Function, Resource, Semantic, Shader};
+use quadrille_frontend::ir::{self, Arena, Binding, Function, Resource, Shader};
 use quadrille_frontend::passes;
 
 use quadrille_jit::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
@@ -224,13 +227,13 @@ struct Built {
 
 impl Built {
     fn new(desc: &PipelineDescriptor<'_>) -> Result<Built, PipelineError> {
-        validate(desc)?;
+        validate::validate(desc)?;
         let pass = |error| PipelineError::Pass {
             label: desc.label.to_string(),
             error,
         };
         let inputs = interface::vertex_inputs(desc)?;
-        let link = interface::link(desc.label, desc.vertex, desc.fragment)?;
+        let link = interface::link(desc)?;
         let colors: Vec<_> = desc.targets.iter().map(|t| t.map(|t| t.format)).collect();
         let planes = PlaneLayout::new(&colors, desc.depth_stencil.map(|d| d.format), desc.multisample.count);
         let (slots, slot_count) = slots(desc)?;
@@ -399,88 +402,4 @@ fn merge(a: &ir::ResourceClass, b: &ir::ResourceClass) -> Option<ir::ResourceCla
         }
         _ => (a == b).then(|| a.clone()),
     }
-}
-
-fn validate(desc: &PipelineDescriptor<'_>) -> Result<(), PipelineError> {
-    let label = || desc.label.to_string();
-    let invalid = |what: String| Err(PipelineError::Invalid { label: label(), what });
-    let samples = desc.multisample.count;
-    if !matches!(samples, 1 | 4) {
-        return Err(PipelineError::Unsupported {
-            label: label(),
-            what: format!("sample count {samples} (1 and 4 are)"),
-        });
-    }
-    if desc.vertex.stage != ir::Stage::Vertex {
-        return invalid(format!("'{}' is not a vertex entry point", desc.vertex.name));
-    }
-    if let Some(fragment) = desc.fragment
-        && fragment.stage != ir::Stage::Fragment
-    {
-        return invalid(format!("'{}' is not a fragment entry point", fragment.name));
-    }
-    if !desc
-        .vertex
-        .outputs
-        .iter()
-        .any(|o| matches!(o.semantic, Semantic::Builtin(Builtin::Position(_))))
-    {
-        return invalid(format!("vertex shader '{}' writes no position", desc.vertex.name));
-    }
-    if desc.targets.len() > 8 {
-        return invalid(format!("{} colour targets, at most 8", desc.targets.len()));
-    }
-    for (i, target) in desc.targets.iter().enumerate() {
-        let Some(target) = target else { continue };
-        let info = target.format.info();
-        if !blend::supports(target.format) {
-            return Err(PipelineError::Unsupported {
-                label: label(),
-                what: format!("target {i} of format {}", info.name),
-            });
-        }
-        if target.blend.is_some() && !info.blendable {
-            return invalid(format!("target {i}: {} can't be blended", info.name));
-        }
-        let Some(fragment) = desc.fragment else { continue };
-        for output in &fragment.outputs {
-            let Semantic::Location { location, .. } = output.semantic else {
-                continue;
-            };
-            if location as usize != i {
-                continue;
-            }
-            let wanted = match info.kind {
-                crate::format::Kind::Uint => ir::Kind::U32,
-                crate::format::Kind::Sint => ir::Kind::I32,
-                _ => ir::Kind::F32,
-            };
-            if output.kind != wanted {
-                return invalid(format!(
-                    "fragment output {location} is {}, but target {i} ({}) takes {wanted}",
-                    output.kind, info.name
-                ));
-            }
-        }
-    }
-    if let Some(ds) = &desc.depth_stencil {
-        let info = ds.format.info();
-        if !info.depth && !info.stencil {
-            return invalid(format!("{} is not a depth-stencil format", info.name));
-        }
-        if !info.depth && (ds.depth_write_enabled || ds.depth_compare != CompareFunction::Always) {
-            return invalid(format!("{} has no depth to test or write", info.name));
-        }
-        let points = !matches!(
-            desc.primitive.topology,
-            PrimitiveTopology::TriangleList | PrimitiveTopology::TriangleStrip
-        );
-        if points && (ds.depth_bias != 0 || ds.depth_bias_slope_scale != 0.0 || ds.depth_bias_clamp != 0.0) {
-            return invalid("depth bias needs triangles (R-RAST-76)".into());
-        }
-    }
-    if desc.multisample.alpha_to_coverage_enabled && samples == 1 {
-        return invalid("alpha to coverage needs more than one sample (R-RAST-102)".into());
-    }
-    Ok(())
 }

@@ -119,6 +119,43 @@ named_enum! {
     VertexStepMode default Vertex { Vertex = "vertex", Instance = "instance", }
 }
 
+named_enum! {
+    /// Which API's rules hold where they differ (law N6). Direct3D 11: position.w is w, positions stay where they are
+    /// declared, half floats round toward zero, inputs that the vertex shader doesn't write are zero, registers have no
+    /// kind. WebGPU: position.w is 1/w, positions follow the sample, half floats round to nearest even.
+    Rules default WebGpu { WebGpu = "webgpu", D3d11 = "d3d11", }
+}
+named_enum! {
+    /// Logic operations (R-OM-50); s is the shader's value, d the stored one.
+    LogicOperation default Copy {
+        Clear = "clear",
+        Set = "set",
+        Copy = "copy",
+        CopyInverted = "copy-inverted",
+        Noop = "noop",
+        Invert = "invert",
+        And = "and",
+        Nand = "nand",
+        Or = "or",
+        Nor = "nor",
+        Xor = "xor",
+        Equivalent = "equivalent",
+        AndReverse = "and-reverse",
+        AndInverted = "and-inverted",
+        OrReverse = "or-reverse",
+        OrInverted = "or-inverted",
+    }
+}
+
+/// State that WebGPU doesn't have; all of it is off by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExtendedState {
+    /// Combines integers with what is stored, in every target; excludes blending (R-OM-50).
+    pub logic_op: Option<LogicOperation>,
+    /// Samples whose *stored* depth lies outside of these bounds (least, greatest) are dropped before all other tests.
+    pub depth_bounds: Option<[f32; 2]>,
+}
+
 /// Blending of colour or alpha.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlendComponent {
@@ -147,6 +184,28 @@ pub struct BlendState {
     pub color: BlendComponent,
     /// Alpha.
     pub alpha: BlendComponent,
+}
+
+impl BlendFactor {
+    /// Needs the shader's second source (R-OM-40).
+    pub const fn is_second_source(self) -> bool {
+        use BlendFactor::*;
+        matches!(self, Src1 | OneMinusSrc1 | Src1Alpha | OneMinusSrc1Alpha)
+    }
+
+    /// A colour, which Direct3D doesn't take for alpha (R-OM-31).
+    pub const fn is_color(self) -> bool {
+        use BlendFactor::*;
+        matches!(self, Src | OneMinusSrc | Dst | OneMinusDst | Src1 | OneMinusSrc1)
+    }
+}
+
+impl BlendComponent {
+    /// Whether a factor counts and is the second source's.
+    pub const fn uses_second_source(&self) -> bool {
+        !matches!(self.operation, BlendOperation::Min | BlendOperation::Max)
+            && (self.src_factor.is_second_source() || self.dst_factor.is_second_source())
+    }
 }
 
 /// A colour target.
@@ -316,4 +375,8 @@ pub struct PipelineDescriptor<'a> {
     pub depth_stencil: Option<DepthStencilState>,
     /// Multisample state.
     pub multisample: MultisampleState,
+    /// Whose rules hold.
+    pub rules: Rules,
+    /// State beyond WebGPU's.
+    pub extended: ExtendedState,
 }

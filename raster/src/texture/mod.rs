@@ -20,6 +20,7 @@ pub mod layout;
 pub mod memory;
 pub mod mips;
 mod pixels;
+pub mod resolve;
 pub mod storage;
 pub mod target;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub mod view;
 
 pub use error::TextureError;
 pub use memory::MemoryBudget;
+pub use resolve::ResolveMode;
 pub use target::{Access, PlaneSet, Target, TargetTile};
 pub use texels::{CopyRegion, Texture, TextureDescriptor, TextureDimension};
 pub use view::{TextureView, TextureViewDescriptor, ViewDimension};

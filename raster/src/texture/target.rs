@@ -10,15 +10,14 @@
 //! take disjoint tiles from it. What planes hold is [`crate::format::plane`]'s table; tile memory comes as whole
 //! [`Cell`]s with a [`PlaneSet`] that says where plane p of sample s is.
 //!
-//! Rules: R-OM-39 (float to half), R-OM-70..72 (resolve; 8- and 16-bit unorm as the exact integer mean, halves up: the
-//! f32 sum of the CHOICE without its rounding error; sRGB and floats in f32 in index order).
+//! Rules: R-OM-39 (float to half), R-OM-70..72 (resolve, see [`super::resolve`]).
 
 use super::error::TextureError;
 use super::layout::{BLOCK, BLOCK_TEXELS, LevelLayout};
+use super::resolve::{Reduction, ResolveMode};
 use super::storage::{TileGrid, TileRows};
 use super::view::{TextureView, ViewDimension};
-use crate::format::texel::{HalfRounding, pack, unpack};
-use crate::format::{Aspect, Kind, PlaneKind, PlaneWords, TextureFormat, scalar, srgb};
+use crate::format::{Aspect, PlaneKind, PlaneWords, TextureFormat, scalar};
 use quadrille_jit::abi::Cell;
 
 /// What a pass does with a target.
@@ -185,17 +184,17 @@ impl TargetTile<'_> {
         }
     }
 
-    /// The mean of `samples` samples in tile memory to this single-sample texture (R-OM-71). Formats without an average
-    /// (integers, depth, stencil) take sample 0.
-    pub fn resolve(&mut self, memory: &[Cell], planes: PlaneSet, samples: u32) {
+    /// One value of `samples` samples in tile memory to this single-sample texture (R-OM-71). Formats without a mean
+    /// (integers, depth, stencil) take sample 0 for it.
+    pub fn resolve(&mut self, memory: &[Cell], planes: PlaneSet, samples: u32, mode: ResolveMode) {
         let format = self.target.format;
         let count = self.target.kind.planes();
         let samples = (samples as usize).clamp(1, MAX_SAMPLES);
         let all: [Sources; MAX_SAMPLES] =
             std::array::from_fn(|s| Sources::new(memory, planes, s.min(samples - 1), count));
-        let mean = Mean::of(format);
+        let reduction = Reduction::of(format, mode);
         self.encode(self.target.surface, |p, pair| {
-            mean.apply(format, all[..samples].iter().map(|s| s.0[p][pair]))
+            reduction.apply(format, all[..samples].iter().map(|s| s.0[p][pair]))
         });
     }
 
@@ -409,104 +408,4 @@ impl<'a> Sources<'a> {
             }
         }))
     }
-}
-
-/// How samples of a plane are averaged.
-#[derive(Clone, Copy, Debug)]
-enum Mean {
-    /// Four 8-bit unorm codes a word (unused ones 0): integers, halves up.
-    Bytes,
-    /// Bytes, the lower three of them sRGB codes.
-    Srgb,
-    /// One unorm code a word.
-    Code,
-    /// f32, in index order.
-    Float,
-    /// Anything packed: through its floats.
-    Texel,
-    /// Not an average: the first sample.
-    First,
-}
-
-impl Mean {
-    fn of(format: TextureFormat) -> Mean {
-        let info = format.info();
-        match (format.plane_kind(), info.kind) {
-            (_, Kind::Uint | Kind::Sint) => Mean::First,
-            _ if format.is_depth_stencil() => Mean::First,
-            (PlaneKind::Half { .. } | PlaneKind::Word { .. }, _) => Mean::Float,
-            (PlaneKind::Packed { .. }, Kind::Unorm) if info.srgb => Mean::Srgb,
-            (PlaneKind::Packed { .. }, Kind::Unorm) if info.fields[0].bits == 8 => Mean::Bytes,
-            (PlaneKind::Short { .. }, Kind::Unorm) => Mean::Code,
-            (PlaneKind::Short { .. }, _) => Mean::First,
-            _ => Mean::Texel,
-        }
-    }
-
-    #[inline(always)]
-    fn apply(self, format: TextureFormat, samples: impl ExactSizeIterator<Item = Cell> + Clone) -> Cell {
-        let n = samples.len() as u32;
-        let shift = n.trailing_zeros();
-        let lanes = |f: &dyn Fn(usize) -> u32| Cell(std::array::from_fn(f));
-        match self {
-            Mean::Bytes => {
-                const EVEN: u32 = 0x00ff_00ff;
-                let (mut even, mut odd) = ([(n / 2) * 0x0001_0001; 8], [(n / 2) * 0x0001_0001; 8]);
-                for s in samples {
-                    for (i, lane) in s.0.into_iter().enumerate() {
-                        even[i] += lane & EVEN;
-                        odd[i] += lane >> 8 & EVEN;
-                    }
-                }
-                lanes(&|i| (even[i] >> shift & EVEN) | (odd[i] >> shift & EVEN) << 8)
-            }
-            Mean::Srgb => {
-                let t = srgb::tables();
-                let scale = 1.0 / n as f32;
-                let bgra = lanes(&|i| {
-                    let code = |byte: u32| {
-                        let linear = |s: Cell| t.to_linear[(s.0[i] >> (8 * byte) & 255) as usize];
-                        u32::from(t.encode(samples.clone().map(linear).fold(0.0, |a, b| a + b) * scale))
-                    };
-                    code(0) | code(1) << 8 | code(2) << 16
-                });
-                let alpha = Mean::Bytes.apply(format, samples);
-                lanes(&|i| bgra.0[i] | alpha.0[i] & 0xff00_0000)
-            }
-            Mean::Code => lanes(&|i| (samples.clone().map(|s| s.0[i]).sum::<u32>() + n / 2) >> shift),
-            Mean::Float => {
-                let mut sum = [0.0f32; 8];
-                for (k, s) in samples.enumerate() {
-                    for (sum, lane) in sum.iter_mut().zip(s.0) {
-                        // The first sample alone, so that a sum of -0 stays -0.
-                        *sum = if k == 0 {
-                            f32::from_bits(lane)
-                        } else {
-                            *sum + f32::from_bits(lane)
-                        };
-                    }
-                }
-                let scale = 1.0 / n as f32;
-                Cell(sum.map(|s| canonical(s * scale)))
-            }
-            Mean::Texel => lanes(&|i| {
-                let mut sum = [0.0f32; 4];
-                for s in samples.clone() {
-                    let texel = unpack(format, &s.0[i].to_le_bytes());
-                    for (sum, t) in sum.iter_mut().zip(texel) {
-                        *sum += f32::from_bits(t);
-                    }
-                }
-                let mean = sum.map(|s| canonical(s * (1.0 / n as f32)));
-                let bytes = pack(format, mean, HalfRounding::NearestEven);
-                u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-            }),
-            Mean::First => samples.clone().next().unwrap_or_default(),
-        }
-    }
-}
-
-/// Law N3.
-fn canonical(x: f32) -> u32 {
-    if x.is_nan() { 0x7fc0_0000 } else { x.to_bits() }
 }

@@ -121,7 +121,7 @@ fn resolves_average() {
             }
         }
         let tg = target(&t, 16);
-        tg.tile(0, 0).unwrap().resolve(&memory, set, 4);
+        tg.tile(0, 0).unwrap().resolve(&memory, set, 4, ResolveMode::Average);
         drop(tg);
         t.read_level(0, 0).unwrap()[..format.info().bytes as usize].to_vec()
     };

@@ -4,8 +4,12 @@
 
 mod blend;
 mod depth;
+mod early;
+mod formats;
 mod geometry;
 mod invariance;
 mod multisample;
+mod output;
+mod samples;
 mod stencil;
 mod support;

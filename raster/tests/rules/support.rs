@@ -1,22 +1,25 @@
 //! Small frames: vertices in pixels, a handful of shaders, every attachment read back.
 
 use quadrille_frontend::ir::{
-    Arena, Builtin, FunctionBuilder, Input, Interpolation, Kind, Op, Output, Sampling, Semantic, Shader, Stage, Value,
+    Access, Arena, AtomicOp, Binding, Builtin, DepthOutput, FunctionBuilder, Handle, Input, Interpolation, Kind, Op,
+    OutOfBounds, Output, Resource, ResourceClass, ResourceRef, Sampling, Semantic, Shader, Stage, Value,
 };
-use quadrille_jit::native::{Jit, JitOptions};
+use quadrille_jit::native::{Jit, JitOptions, Lanes};
 use quadrille_jit::{Executor, interp::Interpreter};
 use quadrille_raster::format::{Aspect, TextureFormat};
 use quadrille_raster::geometry::{Rect, Viewport};
 use quadrille_raster::pass::{
-    ColorAttachment, DepthStencilAttachment, Draw, Indices, LoadOp, Pass, PassMemory, PassOptions, PassStats, execute,
+    BoundResource, ColorAttachment, DepthStencilAttachment, Draw, Indices, LoadOp, Pass, PassMemory, PassOptions,
+    PassStats, WritableBytes, execute,
 };
 use quadrille_raster::pipeline::{
-    ColorTargetState, DepthStencilState, IndexFormat, MultisampleState, PipelineDescriptor, PrimitiveState,
-    RenderPipeline, VertexAttribute, VertexBufferLayout, VertexStepMode,
+    ColorTargetState, DepthStencilState, ExtendedState, IndexFormat, MultisampleState, PipelineDescriptor,
+    PipelineError, PrimitiveState, RenderPipeline, Rules, VertexAttribute, VertexBufferLayout, VertexStepMode,
 };
 use quadrille_raster::pool::Pool;
-use quadrille_raster::texture::{CopyRegion, MemoryBudget, Texture, TextureDescriptor, TextureView};
+use quadrille_raster::texture::{CopyRegion, MemoryBudget, ResolveMode, Texture, TextureDescriptor, TextureView};
 use quadrille_raster::vertex::VertexFormat;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Width and height of all frames.
@@ -69,9 +72,27 @@ pub enum Fragment {
     Position,
     /// Location 0 is white where the attribute's first component is at least 0, else discarded.
     Discard,
+    /// Whatever it builds.
+    Custom(Custom),
 }
 
-fn location(location: u32, component: u8) -> Semantic {
+/// Builds a fragment shader.
+#[derive(Clone)]
+pub struct Custom(Rc<dyn Fn(&mut Build)>);
+
+impl std::fmt::Debug for Custom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Custom")
+    }
+}
+
+/// A fragment shader built by `f`.
+pub fn custom(f: impl Fn(&mut Build) + 'static) -> Fragment {
+    Fragment::Custom(Custom(Rc::new(f)))
+}
+
+/// A component of a location.
+pub fn location(location: u32, component: u8) -> Semantic {
     Semantic::Location {
         location,
         component,
@@ -90,10 +111,16 @@ fn input(name: &str, semantic: Semantic, kind: Kind, interpolation: Interpolatio
     }
 }
 
-struct Build {
-    b: FunctionBuilder,
+/// A shader under construction.
+pub struct Build {
+    pub b: FunctionBuilder,
     inputs: Arena<Input>,
     outputs: Vec<Output>,
+    resources: Arena<Resource>,
+    /// `early_depth_stencil` of the shader.
+    pub early: bool,
+    /// What its depth output promises.
+    pub promise: DepthOutput,
 }
 
 impl Build {
@@ -102,15 +129,79 @@ impl Build {
             b: FunctionBuilder::new(name),
             inputs: Arena::new(),
             outputs: Vec::new(),
+            resources: Arena::new(),
+            early: false,
+            promise: DepthOutput::Any,
         }
     }
 
-    fn read(&mut self, semantic: Semantic, kind: Kind, interpolation: Interpolation) -> Value {
+    /// Declares an input.
+    pub fn declare(
+        &mut self,
+        semantic: Semantic,
+        kind: Kind,
+        interpolation: Interpolation,
+        sampling: Sampling,
+    ) -> Handle<Input> {
+        self.inputs.push(Input {
+            sampling,
+            ..input("input", semantic, kind, interpolation)
+        })
+    }
+
+    /// A built-in input.
+    pub fn builtin(&mut self, builtin: Builtin, kind: Kind) -> Value {
+        self.read(Semantic::Builtin(builtin), kind, Interpolation::Flat)
+    }
+
+    /// Writes one value to all components of a location.
+    pub fn splat(&mut self, to: u32, value: Value) {
+        for c in 0..4 {
+            self.write(location(to, c), value);
+        }
+    }
+
+    /// The frame's buffer, for all its shaders (binding 0).
+    pub fn buffer(&mut self) -> ResourceRef {
+        let resource = self.resources.push(Resource {
+            name: "buffer".into(),
+            span: None,
+            class: ResourceClass::Storage {
+                writable: true,
+                min_size: 0,
+            },
+            binding: Binding::WebGpu { group: 0, binding: 0 },
+            count: 1,
+        });
+        ResourceRef {
+            resource,
+            indexed: false,
+        }
+    }
+
+    /// Adds 1 to a word of the buffer in the active lanes; gives the old value.
+    pub fn count(&mut self, buffer: ResourceRef, word: u32) -> Value {
+        let offset = self.b.u32(word * 4);
+        let one = self.b.u32(1);
+        let op = Op::BufferAtomic {
+            buffer,
+            op: AtomicOp::Add,
+            access: Access {
+                bounds: OutOfBounds::Zero,
+                align: 4,
+            },
+        };
+        self.b.inst1(op, &[offset, one], Kind::U32)
+    }
+
+    /// An input, where it is declared by default.
+    pub fn read(&mut self, semantic: Semantic, kind: Kind, interpolation: Interpolation) -> Value {
         let handle = self.inputs.push(input("input", semantic, kind, interpolation));
         self.b.inst1(Op::Input(handle), &[], kind)
     }
 
-    fn write(&mut self, semantic: Semantic, value: Value) {
+    /// Writes an output.
+    pub fn write(&mut self, semantic: Semantic, value: Value) {
         let kind = self.b.kind(value);
         let local = self.b.local("output", kind);
         self.b.set(local, value);
@@ -131,11 +222,11 @@ impl Build {
             stage,
             inputs: self.inputs,
             outputs: self.outputs,
-            resources: Arena::new(),
+            resources: self.resources,
             functions,
             entry,
-            early_depth_stencil: false,
-            depth_output: Default::default(),
+            early_depth_stencil: self.early,
+            depth_output: self.promise,
             sources: Default::default(),
         }
     }
@@ -159,6 +250,7 @@ fn fragment_shader(fragment: &Fragment) -> Option<Shader> {
     let mut s = Build::new("fragment");
     match fragment {
         Fragment::None => return None,
+        Fragment::Custom(Custom(f)) => f(&mut s),
         Fragment::Attribute(interpolation) => {
             for c in 0..4 {
                 let v = s.read(location(0, c), Kind::F32, *interpolation);
@@ -257,6 +349,8 @@ pub struct Call {
     pub scissor: Rect,
     pub stencil_reference: u32,
     pub blend_constant: [f32; 4],
+    pub rules: Rules,
+    pub extended: ExtendedState,
 }
 
 /// A frame: attachments with their clear values, and draws.
@@ -267,14 +361,19 @@ pub struct Frame {
     /// Format, depth, stencil.
     pub depth: Option<(TextureFormat, f32, u32)>,
     pub calls: Vec<Call>,
+    /// Words of the buffer that shaders may write.
+    pub words: usize,
+    pub resolve_mode: ResolveMode,
 }
 
-/// What a frame left behind; multisampled colours are resolved, multisampled depth is not read.
+/// What a frame left behind, resolved if it was multisampled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Image {
     pub colors: Vec<Vec<u8>>,
     pub depth: Vec<u8>,
     pub stencil: Vec<u8>,
+    /// The buffer.
+    pub words: Vec<u32>,
 }
 
 impl Frame {
@@ -285,6 +384,8 @@ impl Frame {
             colors: vec![(format, clear)],
             depth: None,
             calls: Vec::new(),
+            words: 0,
+            resolve_mode: ResolveMode::Average,
         }
     }
 
@@ -315,6 +416,8 @@ impl Frame {
             },
             stencil_reference: 0,
             blend_constant: [0.0; 4],
+            rules: Rules::default(),
+            extended: ExtendedState::default(),
         });
         self.calls.last_mut().unwrap()
     }
@@ -322,9 +425,15 @@ impl Frame {
     /// Renders on both executors, which must agree, and gives the image.
     pub fn render(&self) -> Image {
         let image = self.render_with(&Interpreter, 1, PassOptions::default()).0;
-        let jit = Jit::new(JitOptions::default()).unwrap();
-        let native = self.render_with(&jit, 2, PassOptions::default()).0;
-        assert_eq!(image, native, "interpreter and native code differ");
+        for (lanes, threads) in [(Lanes::Four, 1), (Lanes::Auto, 2)] {
+            let jit = Jit::new(JitOptions {
+                lanes,
+                ..JitOptions::default()
+            })
+            .unwrap();
+            let native = self.render_with(&jit, threads, PassOptions::default()).0;
+            assert_eq!(image, native, "interpreter and native code of {lanes:?} lanes differ");
+        }
         image
     }
 
@@ -341,10 +450,11 @@ impl Frame {
         let colors: Vec<Arc<Texture>> = self.colors.iter().map(|c| texture(c.0, self.samples)).collect();
         let resolved: Vec<Arc<Texture>> = self.colors.iter().map(|c| texture(c.0, 1)).collect();
         let depth = self.depth.map(|d| texture(d.0, self.samples));
+        let depth_resolved = self.depth.filter(|_| self.samples > 1).map(|d| texture(d.0, 1));
         let pipelines: Vec<Arc<RenderPipeline>> = self
             .calls
             .iter()
-            .map(|c| Arc::new(c.pipeline(executor, self.samples)))
+            .map(|c| Arc::new(c.pipeline(executor, self.samples).unwrap()))
             .collect();
         let buffers: Vec<Vec<u8>> = self.calls.iter().map(|c| c.bytes()).collect();
         let slots: Vec<[Option<&[u8]>; 1]> = buffers.iter().map(|b| [Some(&b[..])]).collect();
@@ -353,9 +463,15 @@ impl Frame {
             .iter()
             .map(|c| c.indices.iter().flatten().flat_map(|i| i.to_le_bytes()).collect())
             .collect();
+        let mut words = vec![0u8; self.words * 4];
+        let shared = WritableBytes::new(&mut words);
+        let tables: Vec<[BoundResource<'_>; 1]> = pipelines
+            .iter()
+            .map(|_| [BoundResource::Writable(shared.part(0, u64::MAX))])
+            .collect();
         let draws = self.calls.iter().enumerate().map(|(i, c)| Draw {
             pipeline: &pipelines[i],
-            resources: &[],
+            resources: if pipelines[i].slots.is_empty() { &[] } else { &tables[i] },
             vertex_buffers: &slots[i],
             indices: c.indices.as_ref().map(|_| Indices {
                 bytes: &indices[i],
@@ -384,6 +500,7 @@ impl Frame {
                         view: whole(t),
                         slice: 0,
                         resolve: multisampled.then(|| whole(r)),
+                        resolve_mode: self.resolve_mode,
                         load: LoadOp::Clear(clear),
                         store: true,
                     })
@@ -400,12 +517,16 @@ impl Frame {
                     stencil_load: LoadOp::Clear(stencil),
                     stencil_store: true,
                     stencil_read_only: false,
+                    resolve: depth_resolved.as_ref().map(whole),
+                    depth_resolve_mode: self.resolve_mode,
+                    stencil_resolve_mode: self.resolve_mode,
                 }),
             draws: draws.collect(),
         };
         let memory = PassMemory::default();
         let stats = execute(&Pool::new(threads), &memory, &pass, &options).unwrap();
         drop(pass);
+        drop(tables);
         let read = |t: &Texture, aspect: Aspect| {
             let Some(format) = t.format().aspect_format(aspect) else {
                 return Vec::new();
@@ -422,18 +543,25 @@ impl Frame {
             out
         };
         let colors = if multisampled { &resolved } else { &colors };
-        let depth = depth.filter(|_| !multisampled);
+        let depth = if multisampled { depth_resolved } else { depth };
         let image = Image {
             colors: colors.iter().map(|t| read(t, Aspect::All)).collect(),
             depth: depth.as_ref().map_or(Vec::new(), |t| read(t, Aspect::Depth)),
             stencil: depth.as_ref().map_or(Vec::new(), |t| read(t, Aspect::Stencil)),
+            words: words
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|w| u32::from_le_bytes(*w))
+                .collect(),
         };
         (image, stats)
     }
 }
 
 impl Call {
-    fn pipeline(&self, executor: &dyn Executor, samples: u32) -> RenderPipeline {
+    /// Its pipeline.
+    pub fn pipeline(&self, executor: &dyn Executor, samples: u32) -> Result<RenderPipeline, PipelineError> {
         let targets: Vec<_> = self.targets.iter().map(|t| Some(*t)).collect();
         let attribute = |offset, shader_location| VertexAttribute {
             format: VertexFormat::Float32x4,
@@ -459,8 +587,10 @@ impl Call {
                 mask: self.sample_mask,
                 alpha_to_coverage_enabled: self.alpha_to_coverage,
             },
+            rules: self.rules,
+            extended: self.extended,
         };
-        RenderPipeline::new(executor, &desc).unwrap()
+        RenderPipeline::new(executor, &desc)
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -478,6 +608,11 @@ impl Call {
 }
 
 impl Image {
+    /// A texel's bytes.
+    pub fn bytes<const N: usize>(&self, target: usize, x: usize, y: usize) -> [u8; N] {
+        Self::texel(&self.colors[target], x, y)
+    }
+
     fn texel<const N: usize>(bytes: &[u8], x: usize, y: usize) -> [u8; N] {
         let size = SIZE as usize;
         assert_eq!(bytes.len(), size * size * N);

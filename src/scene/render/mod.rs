@@ -237,6 +237,7 @@ impl PreparedScene {
                 }),
                 stencil_ops: None,
             }),
+            ..RenderPassDescriptor::default()
         })?;
         pass.set_bind_group(0, &self.frame, &[])?;
         let mut background = self.pipelines.background.as_ref();

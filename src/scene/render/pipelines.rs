@@ -11,10 +11,10 @@ use crate::scene::shader::{MAPS, ToneMap, Variant, background_source};
 use crate::{
     BindGroupLayout, BindGroupLayoutDescriptor, BindGroupLayoutEntry, BindingType, BlendComponent, BlendFactor,
     BlendOperation, BlendState, BufferBindingType, ColorTargetState, CompareFunction, CullMode, DepthStencilState,
-    Device, Error, FragmentState, FrontFace, MultisampleState, PipelineLayout, PipelineLayoutDescriptor, PipelineStats,
-    PrimitiveState, PrimitiveTopology, RenderPipeline, RenderPipelineDescriptor, SamplerBindingType,
-    ShaderModuleDescriptor, ShaderSource, ShaderStages, TextureSampleType, TextureViewDimension, VertexAttribute,
-    VertexBufferLayout, VertexFormat, VertexState, VertexStepMode,
+    Device, Error, ExtendedState, FragmentState, FrontFace, MultisampleState, PipelineLayout, PipelineLayoutDescriptor,
+    PipelineStats, PrimitiveState, PrimitiveTopology, RenderPipeline, RenderPipelineDescriptor, Rules,
+    SamplerBindingType, ShaderModuleDescriptor, ShaderSource, ShaderStages, TextureSampleType, TextureViewDimension,
+    VertexAttribute, VertexBufferLayout, VertexFormat, VertexState, VertexStepMode,
 };
 
 /// Shader variants of the primitives that are drawn.
@@ -321,6 +321,8 @@ fn material_pipeline(
             constants: &[],
             targets: &[Some(target)],
         }),
+        rules: Rules::default(),
+        extended: ExtendedState::default(),
     })?)
 }
 
@@ -360,6 +362,8 @@ fn background_pipeline(
             constants: &[],
             targets: &targets,
         }),
+        rules: Rules::default(),
+        extended: ExtendedState::default(),
     })?)
 }
 
