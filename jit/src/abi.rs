@@ -11,13 +11,15 @@
 //! A *pair* is two horizontally neighbouring quads: lanes 0..4 the left quad (UL, UR, LL, LR), 4..8 the right one.
 //! With 4 lanes a pair is two steps, the second 16 bytes further in every cell.
 
+use quadrille_frontend::ir::{SampleBatch, SampleOp};
+
 /// One value of a whole pair: 8 lanes of 32 bits. Bool lanes are 0 or `0xFFFF_FFFF`.
 #[repr(C, align(32))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell(pub [u32; 8]);
 
 /// Cells of scratch that every [`Context`] offers to intrinsic calls: arguments from 0, results from [`RESULT_CELL`].
-pub const CALL_CELLS: usize = 48;
+pub const CALL_CELLS: usize = 128;
 /// First cell in which an intrinsic leaves its results.
 pub const RESULT_CELL: usize = 32;
 
@@ -46,8 +48,10 @@ pub struct Binding {
     pub store: Option<Intrinsic>,
     /// Textures: the words that queries read, or null: see [`TextureInfo`].
     pub info: *const TextureInfo,
+    /// Textures: several samples in one call, see [`SampleBatch`]; where there is none, [`sample_each`] serves.
+    pub sample_n: Option<Intrinsic>,
     /// Keeps the stride a power of two.
-    pub reserved: [u64; 2],
+    pub reserved: u64,
 }
 
 impl Binding {
@@ -59,7 +63,8 @@ impl Binding {
         load: None,
         store: None,
         info: std::ptr::null(),
-        reserved: [0; 2],
+        sample_n: None,
+        reserved: 0,
     };
 }
 
@@ -68,6 +73,41 @@ impl Binding {
 unsafe impl Send for Binding {}
 // SAFETY: as above; the struct itself is never written through a shared reference.
 unsafe impl Sync for Binding {}
+
+/// A batch of samples (`op` holds a [`SampleBatch`]), one by one through the first binding's `sample`.
+///
+/// # Safety
+/// As [`Intrinsic`]; `cells` has [`CALL_CELLS`] cells.
+pub unsafe extern "C" fn sample_each(a: *const Binding, b: *const Binding, op: u64, cells: *mut Cell, lanes: u32) {
+    let (single, Some(batch)) = SampleBatch::decode(op) else {
+        return;
+    };
+    // SAFETY: the caller's promise; no one else touches the cells meanwhile.
+    let (cells, sample) = unsafe {
+        (
+            &mut *cells.cast::<[Cell; CALL_CELLS]>(),
+            a.as_ref().and_then(|a| a.sample),
+        )
+    };
+    let decoded = SampleOp::decode(single);
+    let (count, components) = (usize::from(batch.count), decoded.components());
+    let mut own = [Cell([0; 8]); CALL_CELLS];
+    own[0] = cells[0];
+    let mut residency = Cell([0; 8]);
+    for tap in 0..count {
+        for i in 0..decoded.arg_count() {
+            own[1 + i] = cells[1 + batch.argument(&decoded, tap, i)];
+        }
+        if let Some(sample) = sample {
+            // SAFETY: the function of this binding, with cells of our own.
+            unsafe { sample(a, b, single, own.as_mut_ptr(), lanes) };
+            residency = own[RESULT_CELL + components];
+        }
+        let to = RESULT_CELL + tap * components;
+        cells[to..to + components].copy_from_slice(&own[RESULT_CELL..RESULT_CELL + components]);
+    }
+    cells[RESULT_CELL + count * components] = residency;
+}
 
 /// What texture queries read: all as u32, sizes of the view's level 0.
 #[repr(C)]

@@ -30,4 +30,4 @@ pub use kind::{Kind, Literal};
 pub use op::{Access, AtomicOp, Effect, InputPoint, Op, OutOfBounds, QuadOp, ResourceRef};
 pub use shader::*;
 pub use span::{SourceText, Sources, Span, SpanId};
-pub use texture::{Dim, Lod, SampleOp, TexelOp, TextureQuery};
+pub use texture::{Dim, Lod, SampleBatch, SampleOp, TexelOp, TextureQuery};

@@ -143,6 +143,67 @@ impl SampleOp {
     }
 }
 
+/// Several samples in one call (law S1): native code calls a texture's `sample_n` for neighbouring samples that differ in their
+/// operands alone. It stands in the upper bits of the operation word.
+///
+/// The operands of a list follow one another, sample by sample. A *grid* (2d only) has every pairing of `columns` u's
+/// with some v's: operands are the u's, the v's, then once what all samples share; samples are numbered row by row. Results: the
+/// components of each sample, then one residency code for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SampleBatch {
+    /// Samples, 2 to 64.
+    pub count: u8,
+    /// Columns of a grid, 1 to 8, and as many rows at most; 0 for a list.
+    pub columns: u8,
+}
+
+impl SampleBatch {
+    /// Most samples of a batch.
+    pub const MAX: usize = 64;
+    /// Most columns, and rows, of a grid.
+    pub const MAX_SIDE: usize = 8;
+    const SHIFT: u32 = 48;
+
+    /// What is added to [`SampleOp::encode`]'s word.
+    pub const fn encode(self) -> u64 {
+        (self.count as u64 | (self.columns as u64) << 8) << SampleBatch::SHIFT
+    }
+
+    /// Takes an operation word apart; a single sample has no batch.
+    pub const fn decode(word: u64) -> (u64, Option<SampleBatch>) {
+        let bits = word >> SampleBatch::SHIFT;
+        let batch = SampleBatch {
+            count: bits as u8,
+            columns: (bits >> 8) as u8,
+        };
+        let single = word & ((1 << SampleBatch::SHIFT) - 1);
+        (single, if batch.count == 0 { None } else { Some(batch) })
+    }
+
+    /// Where operand `i` of sample `tap` stands among the batch's operands.
+    pub const fn argument(self, op: &SampleOp, tap: usize, i: usize) -> usize {
+        let columns = self.columns as usize;
+        if columns == 0 {
+            tap * op.arg_count() + i
+        } else {
+            match i {
+                0 => tap % columns,
+                1 => columns + tap / columns,
+                _ => columns + self.rows() + i - 2,
+            }
+        }
+    }
+
+    /// Rows of a grid; 1 of a list.
+    pub const fn rows(self) -> usize {
+        if self.columns == 0 {
+            1
+        } else {
+            self.count as usize / self.columns as usize
+        }
+    }
+}
+
 /// A texel load or store: integer coordinates, array index (i32/u32) if `array`, then the level (or the sample
 /// index if `multisampled`) for loads, or the 4 components for stores. A load has 4 results of kind f32, i32 or u32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! inline ─► flow, arrays, locals, fold, cse ─► ifconvert, locals, fold, cse ─► [bounds, unroll, again]
-//!        ─► contract ─► canon ─► expand, fold, cse ─► hoist ─► cse, dce, compact
+//!        ─► contract ─► canon ─► expand, fold, cse ─► hoist ─► cse, dce, group, compact
 //! ```
 //!
 //! `locals` stands for rates, forwarding, dead code and liveness. Contraction comes before `expand`, for expansions are
@@ -24,6 +24,7 @@ mod edit;
 pub mod expand;
 mod flow;
 mod fold;
+mod group;
 mod hoist;
 mod ifconvert;
 mod inline;
@@ -180,6 +181,7 @@ pub fn optimize(
     p.run("hoist", |f, resources| hoist::run(f, resources, &rates))?;
     p.run("cse", cse::run)?;
     p.run("dce", dce::run)?;
+    p.run("group", |f, resources| group::run(f, resources))?;
     p.run("compact", |f, _| compact::run(f, &mut []))?;
     Ok((p.function, p.stats))
 }
@@ -290,6 +292,7 @@ pub fn run_pass(
             dce::run(function, resources);
         }
         "expand" => expand::expand(function),
+        "group" => group::run(function, resources),
         _ => return None,
     }
     Some(())

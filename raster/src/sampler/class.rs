@@ -36,6 +36,8 @@ pub(super) trait Class: Copy + 'static {
     const LINE: bool = false;
     /// Whether the straight path compares: single-component formats.
     const COMPARE: bool;
+    /// Whether cube maps have a straight path.
+    const CUBE: bool = false;
     /// Eight texels as fetched.
     type Texel<S: Simd>: Copy;
 
@@ -55,6 +57,22 @@ pub(super) trait Class: Copy + 'static {
     fn component<S: Simd>(s: S, texel: Self::Texel<S>, c: usize) -> S::F;
     /// The weighted sum, with the second column's and row's weights out of 256; components not in `mask` are anything.
     fn bilinear<S: Simd>(s: S, t: Four<Self::Texel<S>>, wx: S::I, wy: S::I, mask: u8) -> [S::F; 4];
+    /// [`fetch`](Self::fetch) and [`bilinear`](Self::bilinear), where the level knows a shorter way.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "those of the two functions it stands for")]
+    fn fetch_bilinear<S: Simd>(
+        s: S,
+        view: &Kernel,
+        words: AnyWords<'_>,
+        bytes: u32,
+        index: Four<S::I>,
+        wx: S::I,
+        wy: S::I,
+        mask: u8,
+    ) -> [S::F; 4] {
+        let t = Self::fetch::<S, 4>(s, view, words, bytes, index);
+        Self::bilinear(s, t, wx, wy, mask)
+    }
 }
 
 #[inline(always)]
@@ -88,6 +106,7 @@ impl Class for Rgba8 {
     const INTEGER: bool = true;
     const QUICK: bool = true;
     const LINE: bool = true;
+    const CUBE: bool = true;
     const COMPARE: bool = false;
     type Texel<S: Simd> = S::I;
 
@@ -264,6 +283,7 @@ impl Class for Norm16 {
     const INTEGER: bool = true;
     const QUICK: bool = true;
     const LINE: bool = true;
+    const CUBE: bool = true;
     const COMPARE: bool = true;
     type Texel<S: Simd> = [S::I; 2];
 
@@ -322,6 +342,25 @@ impl Class for Norm16 {
         }
         out
     }
+    #[inline(always)]
+    fn fetch_bilinear<S: Simd>(
+        s: S,
+        view: &Kernel,
+        words: AnyWords<'_>,
+        bytes: u32,
+        index: Four<S::I>,
+        wx: S::I,
+        wy: S::I,
+        mask: u8,
+    ) -> [S::F; 4] {
+        if bytes == 8
+            && let Some(sums) = s.sum64(words.of(), index, wx, wy)
+        {
+            return sums;
+        }
+        let t = Self::fetch::<S, 4>(s, view, words, bytes, index);
+        Self::bilinear(s, t, wx, wy, mask)
+    }
 }
 
 /// How texels of a [`Float`] class become f32.
@@ -332,6 +371,8 @@ pub(super) trait Decoder: Copy + 'static {
     const QUICK: bool = false;
     /// As [`Class::COMPARE`].
     const COMPARE: bool = false;
+    /// As [`Class::CUBE`].
+    const CUBE: bool = false;
     /// As fetched.
     type Raw<S: Simd>: Copy;
     /// As [`Class::fetch`].
@@ -348,6 +389,18 @@ pub(super) trait Decoder: Copy + 'static {
     fn select<S: Simd>(mask: S::I, a: Self::Raw<S>, b: Self::Raw<S>) -> Self::Raw<S>;
     /// As [`Class::component`].
     fn component<S: Simd>(s: S, raw: Self::Raw<S>, c: usize) -> S::F;
+    /// As [`Class::fetch_bilinear`], with weights from 0 to 1; `None` where there is no shorter way.
+    #[inline(always)]
+    fn fetch_bilinear<S: Simd>(
+        _: S,
+        _: AnyWords<'_>,
+        _bytes: u32,
+        _index: Four<S::I>,
+        _wx: S::F,
+        _wy: S::F,
+    ) -> Option<[S::F; 4]> {
+        None
+    }
 }
 
 /// A class filtered in f32.
@@ -360,6 +413,7 @@ impl<D: Decoder> Class for Float<D> {
     const INTEGER: bool = false;
     const QUICK: bool = D::QUICK;
     const COMPARE: bool = D::COMPARE;
+    const CUBE: bool = D::CUBE;
     type Texel<S: Simd> = D::Raw<S>;
 
     #[inline(always)]
@@ -395,6 +449,24 @@ impl<D: Decoder> Class for Float<D> {
             }
         }
         out
+    }
+    #[inline(always)]
+    fn fetch_bilinear<S: Simd>(
+        s: S,
+        view: &Kernel,
+        words: AnyWords<'_>,
+        bytes: u32,
+        index: Four<S::I>,
+        wx: S::I,
+        wy: S::I,
+        mask: u8,
+    ) -> [S::F; 4] {
+        let unit = s.f32(1.0 / 256.0);
+        if let Some(v) = D::fetch_bilinear(s, words, bytes, index, wx.to_f32() * unit, wy.to_f32() * unit) {
+            return v;
+        }
+        let t = D::fetch::<S, 4>(s, view, words, bytes, index);
+        Self::bilinear(s, t, wx, wy, mask)
     }
 }
 
@@ -478,6 +550,7 @@ pub(super) struct Half;
 
 impl Decoder for Half {
     const QUICK: bool = true;
+    const CUBE: bool = true;
     type Raw<S: Simd> = [S::I; 2];
 
     #[inline(always)]
@@ -505,6 +578,21 @@ impl Decoder for Half {
             (w & s.i32(0xffff)).half_to_f32()
         } else {
             w.shr::<16>().half_to_f32()
+        }
+    }
+    #[inline(always)]
+    fn fetch_bilinear<S: Simd>(
+        s: S,
+        words: AnyWords<'_>,
+        bytes: u32,
+        index: Four<S::I>,
+        wx: S::F,
+        wy: S::F,
+    ) -> Option<[S::F; 4]> {
+        if bytes == 8 {
+            s.lerp64(words.of(), index, wx, wy)
+        } else {
+            None
         }
     }
 }

@@ -67,53 +67,110 @@ impl<S: Simd> Faces<S> {
     }
 }
 
-/// A texel of a face, possibly one row or column outside, to the texel that lies there: face, x, y. `None` at a
-/// corner, where three faces meet and no fourth texel exists.
-pub(super) fn across(face: i32, x: i32, y: i32, size: i32) -> Option<[i32; 3]> {
-    let out = |t: i32| t < 0 || t >= size;
-    match (out(x), out(y)) {
-        (false, false) => return Some([face, x, y]),
-        (true, true) => return None,
-        _ => {}
+/// What lies across the edges of a face, for the left and right (index `face + 8 * right`), and for the top and bottom
+/// (`face + 8 * bottom`) ones: bits 0..3 the neighbour, then for x and y of its texel two bits each: whether the coordinate
+/// along the edge counts (else 0), and whether the result is taken from the last texel backwards.
+const SIDES: [i32; 16] = [52, 53, 9, 89, 49, 48, 0, 0, 37, 36, 24, 72, 32, 33, 0, 0];
+const ENDS: [i32; 16] = [114, 34, 29, 76, 74, 26, 0, 0, 51, 99, 12, 93, 11, 91, 0, 0];
+
+/// Texels of a face, up to one row or column outside, as the texels that lie there: face, x, y.
+pub(super) struct Across<S: Simd> {
+    pub face: S::I,
+    pub x: S::I,
+    pub y: S::I,
+    /// Lanes beyond a corner, where three faces meet and no fourth texel exists; the others are anything safe there.
+    pub missing: S::I,
+}
+
+/// R-SAMP-83.
+#[inline(always)]
+pub(super) fn across<S: Simd>(s: S, face: S::I, x: S::I, y: S::I, last: S::I) -> Across<S> {
+    let zero = s.i32(0);
+    let (beyond_x, beyond_y) = (x.gt(last), y.gt(last));
+    let (out_x, out_y) = (beyond_x | zero.gt(x), beyond_y | zero.gt(y));
+    let eight = s.i32(8);
+    let side = s.pick16(&SIDES, face + (beyond_x & eight));
+    let end = s.pick16(&ENDS, face + (beyond_y & eight));
+    let code = out_x.select(side, end);
+    let along = out_x.select(y, x).max(zero).min(last);
+    // Bits become sign masks.
+    let fx = (along & code.shl::<28>().sar::<31>(), code.shl::<27>());
+    let fy = (along & code.shl::<26>().sar::<31>(), code.shl::<25>());
+    let out = out_x | out_y;
+    Across {
+        face: out.select(code & s.i32(7), face),
+        x: out.select(fx.1.select(last - fx.0, fx.0), x),
+        y: out.select(fy.1.select(last - fy.0, fy.0), y),
+        missing: out_x & out_y,
     }
-    // Twice the distance of the texel's centre from the face's; the face lies at distance `size`. What
-    // sticks out by one is folded over: that axis becomes the major one, and the old one shrinks by one.
-    let centre = |t: i32| 2 * t + 1 - size;
-    let fold = |c: i32| {
-        if c.abs() > size {
-            (c.signum() * size, true)
-        } else {
-            (c, false)
-        }
-    };
-    let ((sc, over_s), (tc, over_t)) = (fold(centre(x)), fold(centre(y)));
-    let major = if over_s || over_t { size - 1 } else { size };
-    let v = match face {
-        0 => [major, -tc, -sc],
-        1 => [-major, -tc, sc],
-        2 => [sc, major, tc],
-        3 => [sc, -major, -tc],
-        4 => [sc, -tc, major],
-        _ => [-sc, -tc, -major],
-    };
-    // The folded axis is the one at full distance.
-    let axis = (0..3).find(|&i| v[i].abs() == size)?;
-    let [x, y, z] = v;
-    let (face, sc, tc) = match (axis, v[axis] > 0) {
-        (0, true) => (0, -z, -y),
-        (0, false) => (1, z, -y),
-        (1, true) => (2, x, z),
-        (1, false) => (3, x, -z),
-        (_, true) => (4, x, -y),
-        (_, false) => (5, -x, -y),
-    };
-    Some([face, (sc + size - 1) / 2, (tc + size - 1) / 2])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::simd::portable::Portable as P;
+
+    /// By geometry, one texel: a texel of a face, possibly one row or column outside, to the texel that lies there: face, x, y. `None` at a
+    /// corner, where three faces meet and no fourth texel exists.
+    fn over_edge(face: i32, x: i32, y: i32, size: i32) -> Option<[i32; 3]> {
+        let out = |t: i32| t < 0 || t >= size;
+        match (out(x), out(y)) {
+            (false, false) => return Some([face, x, y]),
+            (true, true) => return None,
+            _ => {}
+        }
+        // Twice the distance of the texel's centre from the face's; the face lies at distance `size`. What
+        // sticks out by one is folded over: that axis becomes the major one, and the old one shrinks by one.
+        let centre = |t: i32| 2 * t + 1 - size;
+        let fold = |c: i32| {
+            if c.abs() > size {
+                (c.signum() * size, true)
+            } else {
+                (c, false)
+            }
+        };
+        let ((sc, over_s), (tc, over_t)) = (fold(centre(x)), fold(centre(y)));
+        let major = if over_s || over_t { size - 1 } else { size };
+        let v = match face {
+            0 => [major, -tc, -sc],
+            1 => [-major, -tc, sc],
+            2 => [sc, major, tc],
+            3 => [sc, -major, -tc],
+            4 => [sc, -tc, major],
+            _ => [-sc, -tc, -major],
+        };
+        // The folded axis is the one at full distance.
+        let axis = (0..3).find(|&i| v[i].abs() == size)?;
+        let [x, y, z] = v;
+        let (face, sc, tc) = match (axis, v[axis] > 0) {
+            (0, true) => (0, -z, -y),
+            (0, false) => (1, z, -y),
+            (1, true) => (2, x, z),
+            (1, false) => (3, x, -z),
+            (_, true) => (4, x, -y),
+            (_, false) => (5, -x, -y),
+        };
+        Some([face, (sc + size - 1) / 2, (tc + size - 1) / 2])
+    }
+
+    /// R-SAMP-83: the tables against geometry.
+    #[test]
+    fn lanes_cross_edges_like_the_geometry() {
+        for size in [1, 2, 5, 8] {
+            for face in 0..6 {
+                for (x, y) in (-1..=size).flat_map(|x| (-1..=size).map(move |y| (x, y))) {
+                    let a = across(P, P.i32(face), P.i32(x), P.i32(y), P.i32(size - 1));
+                    let got = [a.face, a.x, a.y].map(|v| v.to_array()[0]);
+                    match over_edge(face, x, y, size) {
+                        Some(expected) => {
+                            assert_eq!((got, a.missing.any()), (expected, false), "{face} {x} {y} of {size}")
+                        }
+                        None => assert!(a.missing.all(), "{face} {x} {y} of {size}"),
+                    }
+                }
+            }
+        }
+    }
 
     fn face(v: [f32; 3]) -> (i32, f32, f32) {
         let f = select(P, v.map(|c| P.f32(c)));
@@ -187,16 +244,16 @@ mod tests {
             for f in 0..6 {
                 for i in 0..n {
                     for (x, y, inside) in [(-1, i, (0, i)), (n, i, (n - 1, i)), (i, -1, (i, 0)), (i, n, (i, n - 1))] {
-                        let there = across(f, x, y, n).unwrap();
+                        let there = over_edge(f, x, y, n).unwrap();
                         assert_ne!(there[0] / 2, f / 2, "neighbours are on another axis");
                         let (a, b) = (centre(there, n), centre([f, inside.0, inside.1], n));
                         let d: f32 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
                         assert!(d <= 2.0 + 1e-6, "{f} {x} {y}: {a:?} {b:?}");
                     }
                 }
-                assert_eq!(across(f, -1, -1, n), None);
-                assert_eq!(across(f, n, -1, n), None);
-                assert_eq!(across(f, 0, 0, n), Some([f, 0, 0]));
+                assert_eq!(over_edge(f, -1, -1, n), None);
+                assert_eq!(over_edge(f, n, -1, n), None);
+                assert_eq!(over_edge(f, 0, 0, n), Some([f, 0, 0]));
             }
         }
     }

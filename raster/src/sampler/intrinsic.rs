@@ -3,6 +3,7 @@
 //! A binding's function is chosen once per view: by format class and instruction level. This file alone turns the raw
 //! pointers of the ABI into references.
 
+use super::batch;
 use super::class::{Any, Class, Depth24, Float, Half, Norm8, Norm16, Rgba8, Srgb8, Word32};
 use super::descriptor::{Reduction, Sampler};
 use super::load::load;
@@ -13,8 +14,8 @@ use super::view::{Kernel, SampledView};
 use crate::format::TextureFormat;
 use crate::simd::portable::Portable;
 use crate::simd::{Level, Simd};
-use quadrille_frontend::ir::{SampleOp, TexelOp};
-use quadrille_jit::abi::{Binding, CALL_CELLS, Cell, Intrinsic, RESULT_CELL};
+use quadrille_frontend::ir::{SampleBatch, SampleOp, TexelOp};
+use quadrille_jit::abi::{Binding, CALL_CELLS, Cell, Intrinsic, RESULT_CELL, sample_each};
 
 impl Sampler {
     /// What a sampler slot holds. The sampler must stay where it is while the binding is used.
@@ -35,7 +36,7 @@ impl SampledView {
 
     /// As [`binding`](Self::binding), at a level. Levels the machine lacks become portable.
     pub fn binding_at(&self, level: Level) -> Binding {
-        let (sample, load) = match level {
+        let (sample, load, sample_n) = match level {
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 if crate::simd::avx2::Avx2::new().is_some() => functions::<UseAvx2>(self.kernel.format),
             _ => functions::<UsePortable>(self.kernel.format),
@@ -44,6 +45,7 @@ impl SampledView {
             data: std::ptr::from_ref(self).cast(),
             sample: Some(sample),
             load: Some(load),
+            sample_n,
             info: &raw const self.info,
             ..Binding::NULL
         }
@@ -81,12 +83,15 @@ impl Chosen for UseAvx2 {
     }
 }
 
-/// Sample and load of a format.
-fn functions<T: Chosen>(format: TextureFormat) -> (Intrinsic, Intrinsic) {
+/// Sample, load, and batches of comparisons.
+type Functions = (Intrinsic, Intrinsic, Option<Intrinsic>);
+
+/// The functions of a format.
+fn functions<T: Chosen>(format: TextureFormat) -> Functions {
     use TextureFormat::*;
     match format {
         Rgba8Unorm | Bgra8Unorm | Bgrx8Unorm => plain::<T, Rgba8>(),
-        Rgba8UnormSrgb | Bgra8UnormSrgb | Bgrx8UnormSrgb => (sample_srgb::<T>, load_entry::<T, Float<Srgb8>>),
+        Rgba8UnormSrgb | Bgra8UnormSrgb | Bgrx8UnormSrgb => (sample_srgb::<T>, load_entry::<T, Float<Srgb8>>, None),
         R8Unorm | Rg8Unorm => plain::<T, Norm8>(),
         R16Unorm | Rg16Unorm | Rgba16Unorm | Depth16Unorm => plain::<T, Norm16>(),
         R16Float | Rg16Float | Rgba16Float => plain::<T, Float<Half>>(),
@@ -98,8 +103,35 @@ fn functions<T: Chosen>(format: TextureFormat) -> (Intrinsic, Intrinsic) {
     }
 }
 
-fn plain<T: Chosen, C: Class>() -> (Intrinsic, Intrinsic) {
-    (sample_entry::<T, C>, load_entry::<T, C>)
+fn plain<T: Chosen, C: Class>() -> Functions {
+    let batch: Option<Intrinsic> = if T::S::FAST && C::COMPARE {
+        Some(batch_entry::<T, C>)
+    } else {
+        None
+    };
+    (sample_entry::<T, C>, load_entry::<T, C>, batch)
+}
+
+/// Batches of comparisons.
+unsafe extern "C" fn batch_entry<T: Chosen, C: Class>(
+    a: *const Binding,
+    b: *const Binding,
+    word: u64,
+    cells: *mut Cell,
+    lanes: u32,
+) {
+    let (single, batch) = SampleBatch::decode(word);
+    let op = SampleOp::decode(single);
+    // SAFETY: this function's own contract is theirs.
+    match (unsafe { arguments(a, b, cells) }, batch) {
+        ((Some(view), Some(sampler), cells), Some(batch)) if batch::serves(view, sampler, &op) => {
+            // SAFETY: bindings get this function only where the machine has the instructions.
+            let s = unsafe { T::get() };
+            batch::compare_n::<T::S, C>(s, view, own(view), sampler, &op, batch, cells);
+        }
+        // SAFETY: as above, and nothing refers to the cells any longer.
+        _ => unsafe { sample_each(a, b, word, cells, lanes) },
+    }
 }
 
 /// Reads the ABI's arguments: view, sampler, cells. `None` where a slot is empty, the results zero then.

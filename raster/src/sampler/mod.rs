@@ -7,6 +7,7 @@
 //!        ├─ LOD, levels, anisotropic taps             select.rs, lod.rs
 //!        ├─ texels of a tap: addresses, cube edges    taps.rs, coords.rs, cube.rs
 //!        └─ fetch, decode, weigh                      surface.rs, class.rs
+//! Binding.sample_n(view, sampler, op, cells)          batch.rs       comparisons together
 //! Binding.load(view, op, cells)                       load.rs
 //! ```
 //!
@@ -14,6 +15,7 @@
 //! exact (law S2), float operations are ordered and never fused. Kernels trust no coordinate: every address is
 //! clamped to the texture by the gather itself. Nothing here allocates.
 
+mod batch;
 mod class;
 mod coords;
 mod cube;

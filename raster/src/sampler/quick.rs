@@ -1,4 +1,4 @@
-//! The straight path: 2d textures, clamped or repeated, no offset. Nearly all samples are this, so that it is
+//! The straight path: 2d textures, clamped or repeated, and cubes, without offset. Nearly all samples are this, so that it is
 //! compiled whole for the common format classes: a call is some 400 instructions from the cells to the cells. They
 //! depend on one another, and only half as many more fit the processor's window, so what counts is the longest chain.
 //!
@@ -7,14 +7,16 @@
 
 use super::class::Class;
 use super::coords::{Level, Reduced, fixed, reduce};
+use super::cube::select as select_face;
 use super::descriptor::{AddressMode, CompareFunction, FilterMode, Reduction, Sampler, SamplerDescriptor};
 use super::lod::{isotropic, levels};
 use super::sample::{Args, Cells, missing, quantise};
 use super::select::{Selection, select};
-use super::surface::{Family, Texels, add, compare, mix, weigh};
+use super::surface::{Family, Texels, add, bilinear, compare, mix, weigh};
+use super::taps::crossing;
 use super::view::Kernel;
 use crate::simd::{Floats, Ints, Simd, each, inlined};
-use quadrille_frontend::ir::{Lod, SampleOp};
+use quadrille_frontend::ir::{Dim, Lod, SampleOp};
 use quadrille_jit::abi::{Cell, RESULT_CELL};
 
 /// A whole call of the straight path.
@@ -25,6 +27,8 @@ pub(super) type QuickFn<S> = fn(S, &Kernel, Texels<'_>, &SamplerDescriptor, u64,
 pub(super) struct Straight {
     /// Clamped or repeated in u and v, one filter for minification and magnification, averaging.
     usable: bool,
+    /// One filter for minification and magnification, averaging: what cubes need.
+    averages: bool,
     /// Repeated in u or v: needs sizes of powers of two.
     repeats: bool,
     /// Several taps along a line.
@@ -32,11 +36,19 @@ pub(super) struct Straight {
 }
 
 impl Straight {
+    /// Whether address modes and filters are those of the straight path, with that view's sizes.
+    #[inline(always)]
+    pub fn fits(self, view: &Kernel) -> bool {
+        self.usable && (view.power_of_two || !self.repeats)
+    }
+
     pub fn of(d: &SamplerDescriptor) -> Straight {
         let [u, v, _] = d.address;
         let simple = |mode| matches!(mode, AddressMode::ClampToEdge | AddressMode::Repeat);
+        let averages = d.mag_filter == d.min_filter && d.reduction == Reduction::WeightedAverage;
         Straight {
-            usable: simple(u) && simple(v) && d.mag_filter == d.min_filter && d.reduction == Reduction::WeightedAverage,
+            usable: simple(u) && simple(v) && averages,
+            averages,
             repeats: [u, v].contains(&AddressMode::Repeat),
             anisotropic: d.max_anisotropy > 1,
         }
@@ -46,15 +58,18 @@ impl Straight {
 /// Whether the straight path serves a call; `word` is the encoded operation.
 #[inline(always)]
 pub(super) fn serves<S: Simd>(view: &Kernel, sampler: &Sampler, word: u64, family: &Family<S>) -> bool {
-    // Everything but array, source of the LOD, comparison and mask is 0, and the shape is 2d.
+    // Everything but array, source of the LOD, comparison and mask is 0, and the shape is 2d, or a cube.
     const FREE: u64 = 1 << 2 | 7 << 3 | 15 << 10;
     let free = if family.compares { FREE | 1 << 6 } else { FREE };
     let straight = sampler.straight;
-    word & !free == 1
-        && straight.usable
-        && (view.power_of_two || !straight.repeats)
-        && (family.line || !straight.anisotropic)
+    if word & !(free & !(1 << 6)) == CUBE {
+        return family.cube && straight.averages;
+    }
+    word & !free == 1 && straight.fits(view) && (family.line || !straight.anisotropic)
 }
+
+/// The operation word of a cube.
+const CUBE: u64 = 3;
 
 /// Filters, or compares.
 #[inline(never)]
@@ -70,13 +85,16 @@ pub(super) fn quick<S: Simd, C: Class>(
         #[inline(always)]
         |s| {
             let op = SampleOp::decode(word);
+            if C::CUBE && op.dim == Dim::Cube {
+                return inside::<S, C, false, false, true>(s, view, texels, d, word, cells);
+            }
             let line = C::LINE && d.max_anisotropy > 1 && !matches!(op.lod, Lod::Level | Lod::Zero);
             if line {
-                inside::<S, C, false, true>(s, view, texels, d, word, cells);
+                inside::<S, C, false, true, false>(s, view, texels, d, word, cells);
             } else if !op.compare {
-                inside::<S, C, false, false>(s, view, texels, d, word, cells);
+                inside::<S, C, false, false, false>(s, view, texels, d, word, cells);
             } else if C::COMPARE {
-                inside::<S, C, true, false>(s, view, texels, d, word, cells);
+                inside::<S, C, true, false, false>(s, view, texels, d, word, cells);
             }
         },
     );
@@ -100,22 +118,22 @@ fn selected<S: Simd>(
 }
 
 /// What taps share.
-struct Tap<'a, S: Simd> {
-    s: S,
-    view: &'a Kernel,
-    texels: Texels<'a>,
-    repeats: [bool; 2],
-    linear: bool,
-    half: S::F,
-    layer: S::I,
-    mask: u8,
-    function: CompareFunction,
-    reference: S::F,
+pub(super) struct Tap<'a, S: Simd> {
+    pub s: S,
+    pub view: &'a Kernel,
+    pub texels: Texels<'a>,
+    pub repeats: [bool; 2],
+    pub linear: bool,
+    pub half: S::F,
+    pub layer: S::I,
+    pub mask: u8,
+    pub function: CompareFunction,
+    pub reference: S::F,
 }
 
 impl<S: Simd> Tap<'_, S> {
     #[inline(always)]
-    fn reduce(&self, uv: [S::F; 2]) -> [Reduced<S>; 2] {
+    pub fn reduce(&self, uv: [S::F; 2]) -> [Reduced<S>; 2] {
         each!(2; c in [0, 1] => {
             let mode = if self.repeats[c] { AddressMode::Repeat } else { AddressMode::ClampToEdge };
             reduce(self.s, mode, uv[c])
@@ -124,7 +142,7 @@ impl<S: Simd> Tap<'_, S> {
 
     /// One level's value, in filtered units (comparisons: 0 to 1, in the first component).
     #[inline(always)]
-    fn at<C: Class, const COMPARE: bool>(&self, uv: &[Reduced<S>; 2], level: &Level<S>) -> [S::F; 4] {
+    pub fn at<C: Class, const COMPARE: bool>(&self, uv: &[Reduced<S>; 2], level: &Level<S>) -> [S::F; 4] {
         let s = self.s;
         let zero = s.i32(0);
         let axes = each!(2; c in [0, 1] => {
@@ -146,13 +164,13 @@ impl<S: Simd> Tap<'_, S> {
         if self.linear {
             let (c1, r1) = (level.column(s, x1), base + level.line(y1));
             let index = [r0 + c0, r0 + c1, r1 + c0, r1 + c1];
-            let t = C::fetch::<S, 4>(s, self.view, words, bytes, index);
             if COMPARE {
+                let t = C::fetch::<S, 4>(s, self.view, words, bytes, index);
                 let pass = each!(4; t in t => compare(s, self.function, self.reference, C::component(s, t, 0)));
                 out[0] = weigh(s, pass, wx, wy);
                 return out;
             }
-            return C::bilinear(s, t, wx, wy, self.mask);
+            return C::fetch_bilinear(s, self.view, words, bytes, index, wx, wy, self.mask);
         }
         let [t] = C::fetch::<S, 1>(s, self.view, words, bytes, [r0 + c0]);
         if COMPARE {
@@ -169,8 +187,67 @@ impl<S: Simd> Tap<'_, S> {
     }
 }
 
+impl<S: Simd> Tap<'_, S> {
+    /// One level's value of a cube, in filtered units.
+    #[inline(always)]
+    fn on_cube<C: Class>(&self, face: S::I, uv: &[Reduced<S>; 2], level: &Level<S>) -> [S::F; 4] {
+        let s = self.s;
+        let (zero, one, low) = (s.i32(0), s.i32(1), s.i32(255));
+        let last = level.last[0];
+        let [x, y] = each!(2; c in [0, 1] => fixed(&uv[c], level.size[0], self.half));
+        let ([tx, wx], [ty, wy]) = ([x.sar::<8>(), x & low], [y.sar::<8>(), y & low]);
+        let base = level.base + self.layer;
+        let Texels { words, bytes, .. } = self.texels;
+        if !self.linear {
+            // A point never leaves its face (R-SAMP-84).
+            let at = level.line(ty.max(zero).min(last)) + level.column(s, tx.max(zero).min(last));
+            let index = base + face * s.i32(self.view.layer_texels) + at;
+            let [t] = C::fetch::<S, 1>(s, self.view, words, bytes, [index]);
+            return each!(4; c in [0, 1, 2, 3] => C::component(s, t, c));
+        }
+        let outside = zero.gt(tx) | (tx + one).gt(last) | zero.gt(ty) | (ty + one).gt(last);
+        if outside.any() {
+            let mut out = [s.f32(0.0); 4];
+            self.over_edge::<C>(base, face, [tx, ty], [wx, wy], level, &mut out);
+            return out;
+        }
+        let base = base + face * s.i32(self.view.layer_texels);
+        let (c0, r0) = (level.column(s, tx), base + level.line(ty));
+        let (c1, r1) = (level.column(s, tx + one), base + level.line(ty + one));
+        let index = [r0 + c0, r0 + c1, r1 + c0, r1 + c1];
+        C::fetch_bilinear(s, self.view, words, bytes, index, wx, wy, self.mask)
+    }
+
+    /// Where some lane's texels lie on several faces: out of the way.
+    #[inline(never)]
+    fn over_edge<C: Class>(
+        &self,
+        base: S::I,
+        face: S::I,
+        at: [S::I; 2],
+        w: [S::I; 2],
+        level: &Level<S>,
+        out: &mut [S::F; 4],
+    ) {
+        self.s.call(
+            #[inline(always)]
+            |s| {
+                let Texels { words, bytes, .. } = self.texels;
+                let (index, missing) = crossing(s, self.view, level, base, face, at, s.i32(-1));
+                *out = match &missing {
+                    None => C::fetch_bilinear(s, self.view, words, bytes, index, w[0], w[1], self.mask),
+                    Some(_) => {
+                        let t = C::fetch::<S, 4>(s, self.view, words, bytes, index);
+                        bilinear::<S, C>(s, t, w[0], w[1], self.mask, missing.as_ref())
+                    }
+                };
+            },
+        );
+    }
+}
+
 #[inline(always)]
-fn inside<S: Simd, C: Class, const COMPARE: bool, const LINE: bool>(
+fn inside<S: Simd, C: Class, const COMPARE: bool, const LINE: bool, const CUBE: bool>(
     s: S,
     view: &Kernel,
     texels: Texels<'_>,
@@ -182,11 +259,19 @@ fn inside<S: Simd, C: Class, const COMPARE: bool, const LINE: bool>(
     let uv = [s.load_u32(&cells[1].0).as_f32(), s.load_u32(&cells[2].0).as_f32()];
     let zero = s.i32(0);
     let mut next = 3;
-    let mut layer = zero;
-    if op.array {
-        layer = s.load_u32(&cells[next].0).max(zero).min(s.i32(view.last_layer)) * s.i32(view.layer_texels);
+    let mut direction = [uv[0], uv[1], s.f32(0.0)];
+    if CUBE {
+        direction[2] = s.load_u32(&cells[3].0).as_f32();
         next += 1;
     }
+    let mut layer = zero;
+    if op.array {
+        let surfaces = if CUBE { 6 } else { 1 };
+        let index = s.load_u32(&cells[next].0).max(zero).min(s.i32(view.last_layer));
+        layer = index * s.i32(view.layer_texels.wrapping_mul(surfaces));
+        next += 1;
+    }
+    let faces = if CUBE { Some(select_face(s, direction)) } else { None };
     let mut reference = s.f32(0.0);
     if COMPARE {
         reference = quantise(s, view.format, s.load_u32(&cells[next].0).as_f32());
@@ -194,11 +279,22 @@ fn inside<S: Simd, C: Class, const COMPARE: bool, const LINE: bool>(
     }
     let (mut level, mut fraction, mut count, mut line) = (zero, zero, 1, None);
     if LINE || (view.levels > 1 && op.lod != Lod::Implicit) {
-        let chosen = selected(s, view, d, word, cells, next, [uv[0], uv[1], s.f32(0.0)]);
+        let chosen = selected(s, view, d, word, cells, next, direction);
         (level, fraction) = (chosen.levels.level, chosen.levels.weight);
         if LINE {
             (count, line) = (chosen.count, chosen.footprint);
         }
+    } else if let (true, Some(faces)) = (view.levels > 1, &faces) {
+        let first = each!(3; c in direction => c.quad::<0>());
+        let size = s.f32(view.size[0]);
+        let difference = inlined(
+            #[inline(always)]
+            |to: [S::F; 3]| faces.derivative(s, size, [to[0] - first[0], to[1] - first[1], to[2] - first[2]]),
+        );
+        let dx = difference(each!(3; c in direction => c.quad::<1>()));
+        let dy = difference(each!(3; c in direction => c.quad::<2>()));
+        let chosen = levels(s, d, view.levels, isotropic(s, &dx, &dy));
+        (level, fraction) = (chosen.level, chosen.weight);
     } else if view.levels > 1 {
         let difference = inlined(
             #[inline(always)]
@@ -251,6 +347,12 @@ fn inside<S: Simd, C: Class, const COMPARE: bool, const LINE: bool>(
             };
         }
         divisor = divisor * line.taps.to_f32();
+    } else if let Some(faces) = &faces {
+        let point = each!(2; u in faces.uv => reduce(s, AddressMode::ClampToEdge, u));
+        sum = tap.on_cube::<C>(faces.face, &point, &lower);
+        if blended {
+            sum = join(sum, tap.on_cube::<C>(faces.face, &point, &upper));
+        }
     } else {
         let point = tap.reduce(uv);
         sum = tap.at::<C, COMPARE>(&point, &lower);

@@ -65,6 +65,8 @@ pub(super) struct Family<S: Simd> {
     pub compares: bool,
     /// As [`Class::LINE`].
     pub line: bool,
+    /// As [`Class::CUBE`].
+    pub cube: bool,
     /// Where it is worth its size.
     pub quick: Option<QuickFn<S>>,
 }
@@ -80,6 +82,7 @@ impl<S: Simd, C: Class> FamilyOf<S, C> {
         tap: tap::<S, C>,
         compares: C::COMPARE,
         line: C::LINE,
+        cube: C::CUBE,
         quick: if S::FAST && C::QUICK { Some(quick::<S, C>) } else { None },
     };
 }
@@ -130,6 +133,9 @@ fn tap_inline<S: Simd, C: Class>(s: S, r: &Request<'_, S>, tap: &Tap<S>, missing
     }
     let (wx, wy) = (tap.wx, tap.wy);
     let unit = s.f32(1.0 / 256.0);
+    if r.mode == Mode::Filter {
+        return bilinear::<S, C>(s, t, wx, wy, r.mask, missing);
+    }
     let blend_filled = inlined(
         #[inline(always)]
         |t: Four<S::F>, missing: &[S::I; 4]| {
@@ -137,18 +143,7 @@ fn tap_inline<S: Simd, C: Class>(s: S, r: &Request<'_, S>, tap: &Tap<S>, missing
         },
     );
     match r.mode {
-        Mode::Filter | Mode::Point => {
-            let mut out = C::bilinear(s, t, wx, wy, r.mask);
-            if let Some(missing) = missing {
-                let lanes = missing[0] | missing[1] | missing[2] | missing[3];
-                let texels = each!(4; t in t => decode(t));
-                for (c, out) in out.iter_mut().enumerate() {
-                    let corner = blend_filled(each!(4; t in texels => t[c]), missing) * s.f32(C::WEIGHT);
-                    *out = lanes.select_f(corner, *out);
-                }
-            }
-            out
-        }
+        Mode::Filter | Mode::Point => [zero; 4],
         Mode::Compare(function) => {
             let pass = each!(4; t in t => compare(s, function, r.reference, C::component(s, t, 0)));
             let mut out = weigh(s, pass, wx, wy);
@@ -195,6 +190,31 @@ fn tap_inline<S: Simd, C: Class>(s: S, r: &Request<'_, S>, tap: &Tap<S>, missing
             }
         }
     }
+}
+
+/// The weighted sum, corners of cubes filled in.
+#[inline(always)]
+pub(super) fn bilinear<S: Simd, C: Class>(
+    s: S,
+    t: Four<C::Texel<S>>,
+    wx: S::I,
+    wy: S::I,
+    mask: u8,
+    missing: Option<&[S::I; 4]>,
+) -> [S::F; 4] {
+    let mut out = C::bilinear(s, t, wx, wy, mask);
+    if let Some(missing) = missing {
+        let lanes = missing[0] | missing[1] | missing[2] | missing[3];
+        let unit = s.f32(1.0 / 256.0);
+        for (c, out) in out.iter_mut().enumerate() {
+            if mask >> c & 1 != 0 {
+                let texels = fill_corners(s, each!(4; t in t => C::component(s, t, c)), missing);
+                let corner = blend4(s, texels, wx.to_f32() * unit, wy.to_f32() * unit) * s.f32(C::WEIGHT);
+                *out = lanes.select_f(corner, *out);
+            }
+        }
+    }
+    out
 }
 
 /// The smaller or larger of each component, in `lanes`.

@@ -1,7 +1,7 @@
 //! From coordinates to the texels of a tap, in any shape of texture. Nothing here knows formats: the result is indices.
 
 use super::coords::{Axis, Level, Reduced, axis, fixed, reduce};
-use super::cube;
+use super::cube::{self, across};
 use super::descriptor::{AddressMode, SamplerDescriptor};
 use super::view::Kernel;
 use crate::simd::{Floats, Ints, Simd, each, inlined};
@@ -182,22 +182,7 @@ impl<S: Simd> Source<'_, S> {
             |t: S::I| zero.gt(t) | (t + s.i32(1)).gt(last),
         );
         if ((outside(x) | outside(y)) & linear).any() {
-            let edge = Edge {
-                face: face.to_array(),
-                x: x.to_array(),
-                y: y.to_array(),
-                last: last.to_array(),
-                row: level.row.to_array(),
-                linear: linear.to_array(),
-                layer_texels: self.view.layer_texels,
-            };
-            let (index, missing) = edge.walk();
-            let index = each!(4; i in index => cube + s.load_i32(&i));
-            #[expect(clippy::manual_map, reason = "a closure would be compiled without the instructions")]
-            let missing = match missing {
-                Some(m) => Some(each!(4; m in m => s.load_i32(&m))),
-                None => None,
-            };
+            let (index, missing) = crossing(s, self.view, level, cube, face, [x, y], linear);
             let first = Tap {
                 index,
                 border: [zero; 4],
@@ -232,53 +217,35 @@ impl<S: Simd> Source<'_, S> {
     }
 }
 
-/// Taps of cube lanes near an edge, one lane at a time.
-struct Edge {
-    face: [i32; 8],
-    x: [i32; 8],
-    y: [i32; 8],
-    last: [i32; 8],
-    row: [i32; 8],
-    linear: [i32; 8],
-    layer_texels: i32,
-}
-
-type FourLanes = [[i32; 8]; 4];
-
-impl Edge {
-    /// Texel indices within the cube of the four taps, and which of them don't exist.
-    #[inline(never)]
-    fn walk(&self) -> (FourLanes, Option<FourLanes>) {
-        let mut index = [[0; 8]; 4];
-        let mut missing = [[0; 8]; 4];
-        let mut any = false;
-        for lane in 0..8 {
-            let size = self.last[lane] + 1;
-            let clamp = |t: i32, low: i32, high: i32| t.clamp(low, high);
-            for tap in 0..4 {
-                let (mut x, mut y) = (self.x[lane] + (tap as i32 & 1), self.y[lane] + (tap as i32 >> 1));
-                // Coordinates of real lanes are within one texel; stale ones may be anything.
-                let (low, high) = if self.linear[lane] == 0 {
-                    (0, size - 1)
-                } else {
-                    (-1, size)
-                };
-                (x, y) = (clamp(x, low, high), clamp(y, low, high));
-                let at = cube::across(self.face[lane], x, y, size);
-                if at.is_none() {
-                    missing[tap][lane] = -1;
-                    any = true;
-                }
-                let [face, x, y] = at.unwrap_or([self.face[lane], 0, 0]);
-                let line = (y + (y >> 2).wrapping_mul(self.row[lane])) << 2;
-                index[tap][lane] = face
-                    .wrapping_mul(self.layer_texels)
-                    .wrapping_add(line)
-                    .wrapping_add(x + (x >> 2) * 12);
-            }
-        }
-        (index, any.then_some(missing))
-    }
+/// Indices of the four texels at `at` and beyond, where some lie on other faces, and which of them don't exist. Lanes that don't
+/// filter linearly stay on their face.
+#[inline(always)]
+pub(super) fn crossing<S: Simd>(
+    s: S,
+    view: &Kernel,
+    level: &Level<S>,
+    cube: S::I,
+    face: S::I,
+    at: [S::I; 2],
+    linear: S::I,
+) -> ([S::I; 4], Option<[S::I; 4]>) {
+    let last = level.last[0];
+    let one = s.i32(1);
+    // The mask is -1 where one texel more on each side is allowed. Coordinates of real lanes are within one
+    // texel; stale ones may be anything.
+    let inside = inlined(
+        #[inline(always)]
+        |t: S::I| t.max(linear).min(last - linear),
+    );
+    let [x0, y0] = each!(2; t in at => inside(t));
+    let [x1, y1] = each!(2; t in at => inside(t + one));
+    let taps = each!(4; (x, y) in [(x0, y0), (x1, y0), (x0, y1), (x1, y1)] => across(s, face, x, y, last));
+    let missing = each!(4; i in [0, 1, 2, 3] => taps[i].missing);
+    let index = each!(4; t in taps => {
+        cube + t.face * s.i32(view.layer_texels) + level.line(t.y) + level.column(s, t.x)
+    });
+    let any = (missing[0] | missing[1] | missing[2] | missing[3]).any();
+    (index, if any { Some(missing) } else { None })
 }
 
 /// Replaces the component of a missing corner texel by the mean of the three others (R-SAMP-83).

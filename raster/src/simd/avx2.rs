@@ -1,4 +1,4 @@
-//! 256-bit registers: AVX2 for lanes, F16C for half floats.
+//! 256-bit registers: AVX2 and FMA for lanes, F16C for half floats.
 //!
 //! Every method is one to four instructions. The types can't be made without an [`Avx2`], and an `Avx2` not without
 //! [`Avx2::new`] having asked the processor; that is the safety argument of every block below.
@@ -7,7 +7,7 @@ use super::{Floats, Ints, Simd, Words, each, inlined};
 use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Not, Sub};
 
-/// Proof that the processor has AVX2 and F16C.
+/// Proof that the processor has AVX2, FMA and F16C.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(());
 
@@ -19,7 +19,7 @@ pub struct F32x8(__m256);
 #[derive(Clone, Copy, Debug)]
 pub struct I32x8(__m256i);
 
-/// Runs intrinsics of AVX, AVX2 or F16C.
+/// Runs intrinsics of AVX, AVX2, FMA or F16C.
 macro_rules! have {
     ($($code:tt)*) => {
         // SAFETY: an Avx2, or a value that only an Avx2 makes, is in scope: the processor has the instructions. They read
@@ -31,7 +31,9 @@ macro_rules! have {
 impl Avx2 {
     /// Asks the processor.
     pub fn new() -> Option<Avx2> {
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c")).then_some(Avx2(()))
+        let all =
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
+        all.then_some(Avx2(()))
     }
 
     /// The proof without asking.
@@ -56,7 +58,7 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn call<R>(self, f: impl FnOnce(Self) -> R) -> R {
-        #[target_feature(enable = "avx2,f16c")]
+        #[target_feature(enable = "avx2,fma,f16c")]
         #[inline]
         fn enabled<R>(s: Avx2, f: impl FnOnce(Avx2) -> R) -> R {
             f(s)
@@ -134,6 +136,121 @@ impl Simd for Avx2 {
         })
     }
     #[inline(always)]
+    fn sum64(self, words: Words<'_, 8>, index: [I32x8; 4], wx: I32x8, wy: I32x8) -> Option<[F32x8; 4]> {
+        let index = each!(4; i in index => self.clamp(words, i));
+        have!({
+            // Lanes 0 1 4 5, then 2 3 6 7, of texel i. Elements 0..=last only.
+            let texels = inlined(
+                #[inline(always)]
+                |i: __m256i| {
+                    let i = _mm256_permute4x64_epi64::<0b11_01_10_00>(i);
+                    [
+                        _mm256_i32gather_epi64::<8>(words.start().cast(), _mm256_castsi256_si128(i)),
+                        _mm256_i32gather_epi64::<8>(words.start().cast(), _mm256_extracti128_si256::<1>(i)),
+                    ]
+                },
+            );
+            // Both texels of a row, component by component: a register holds lanes i and i + 4.
+            let bias = _mm256_set1_epi16(i16::MIN);
+            let row = inlined(
+                #[inline(always)]
+                |a: [__m256i; 2], b: [__m256i; 2]| {
+                    [
+                        _mm256_xor_si256(bias, _mm256_unpacklo_epi16(a[0], b[0])),
+                        _mm256_xor_si256(bias, _mm256_unpackhi_epi16(a[0], b[0])),
+                        _mm256_xor_si256(bias, _mm256_unpacklo_epi16(a[1], b[1])),
+                        _mm256_xor_si256(bias, _mm256_unpackhi_epi16(a[1], b[1])),
+                    ]
+                },
+            );
+            let above = row(texels(index[0]), texels(index[1]));
+            let below = row(texels(index[2]), texels(index[3]));
+            let weights = _mm256_or_si256(
+                _mm256_sub_epi32(_mm256_set1_epi32(256), wx.0),
+                _mm256_slli_epi32::<16>(wx.0),
+            );
+            let weights = [
+                _mm256_shuffle_epi32::<0x00>(weights),
+                _mm256_shuffle_epi32::<0x55>(weights),
+                _mm256_shuffle_epi32::<0xaa>(weights),
+                _mm256_shuffle_epi32::<0xff>(weights),
+            ];
+            let wy = spread(F32x8(_mm256_cvtepi32_ps(wy.0)));
+            let sum = inlined(
+                #[inline(always)]
+                |i: usize| {
+                    // Row sums are below 2^24, so exact in f32, and so is their difference.
+                    let unbias = _mm256_set1_epi32(1 << 23);
+                    let a = _mm256_add_epi32(_mm256_madd_epi16(above[i], weights[i]), unbias);
+                    let b = _mm256_add_epi32(_mm256_madd_epi16(below[i], weights[i]), unbias);
+                    let (a, b) = (_mm256_cvtepi32_ps(a), _mm256_cvtepi32_ps(b));
+                    let first = _mm256_mul_ps(a, _mm256_set1_ps(256.0));
+                    _mm256_fmadd_ps(_mm256_sub_ps(b, a), wy[i], first)
+                },
+            );
+            Some(transpose([sum(0), sum(1), sum(2), sum(3)]))
+        })
+    }
+    #[inline(always)]
+    fn lerp64(self, words: Words<'_, 8>, index: [I32x8; 4], wx: F32x8, wy: F32x8) -> Option<[F32x8; 4]> {
+        let index = each!(4; i in index => self.clamp(words, i));
+        have!({
+            // Lanes 0 4 1 5, then 2 6 3 7, of texel i. Elements 0..=last only.
+            let texels = inlined(
+                #[inline(always)]
+                |i: __m256i| {
+                    let i = _mm256_permutevar8x32_epi32(i, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+                    [
+                        _mm256_i32gather_epi64::<8>(words.start().cast(), _mm256_castsi256_si128(i)),
+                        _mm256_i32gather_epi64::<8>(words.start().cast(), _mm256_extracti128_si256::<1>(i)),
+                    ]
+                },
+            );
+            let raw = each!(4; i in index => texels(i));
+            // Exponents of all ones: infinity or NaN.
+            let top = _mm256_set1_epi16(0x7c00);
+            let mut special = _mm256_setzero_si256();
+            for i in 0..4 {
+                for k in 0..2 {
+                    let is = _mm256_cmpeq_epi16(_mm256_and_si256(raw[i][k], top), top);
+                    special = _mm256_or_si256(special, is);
+                }
+            }
+            if _mm256_testz_si256(special, special) == 0 {
+                return None;
+            }
+            let (wx, wy) = (spread(wx), spread(wy));
+            let zero = _mm256_setzero_ps();
+            let lerp = inlined(
+                #[inline(always)]
+                |a: __m256, b: __m256, w: __m256| {
+                    let r = _mm256_add_ps(a, _mm256_mul_ps(_mm256_sub_ps(b, a), w));
+                    _mm256_blendv_ps(r, a, _mm256_cmp_ps::<_CMP_EQ_OQ>(w, zero))
+                },
+            );
+            let wide = inlined(
+                #[inline(always)]
+                |t: [__m256i; 2], i: usize| {
+                    _mm256_cvtph_ps(match i {
+                        0 => _mm256_castsi256_si128(t[0]),
+                        1 => _mm256_extracti128_si256::<1>(t[0]),
+                        2 => _mm256_castsi256_si128(t[1]),
+                        _ => _mm256_extracti128_si256::<1>(t[1]),
+                    })
+                },
+            );
+            let sum = inlined(
+                #[inline(always)]
+                |i: usize| {
+                    let above = lerp(wide(raw[0], i), wide(raw[1], i), wx[i]);
+                    let below = lerp(wide(raw[2], i), wide(raw[3], i), wx[i]);
+                    lerp(above, below, wy[i])
+                },
+            );
+            Some(transpose([sum(0), sum(1), sum(2), sum(3)]))
+        })
+    }
+    #[inline(always)]
     fn gather128(self, words: Words<'_, 16>, index: I32x8) -> [I32x8; 4] {
         let index = I32x8(self.clamp(words, index)).to_array();
         have!({
@@ -146,18 +263,32 @@ impl Simd for Avx2 {
                 #[inline(always)]
                 |i: usize| _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(at(i)), at(i + 4)),
             );
-            let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
-            let (ab_lo, ab_hi) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-            let (cd_lo, cd_hi) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
-            let out = [
-                _mm256_shuffle_ps::<0b01_00_01_00>(ab_lo, cd_lo),
-                _mm256_shuffle_ps::<0b11_10_11_10>(ab_lo, cd_lo),
-                _mm256_shuffle_ps::<0b01_00_01_00>(ab_hi, cd_hi),
-                _mm256_shuffle_ps::<0b11_10_11_10>(ab_hi, cd_hi),
-            ];
-            each!(4; v in out => I32x8(_mm256_castps_si256(v)))
+            let out = transpose([pair(0), pair(1), pair(2), pair(3)]);
+            each!(4; v in out => v.bits())
         })
     }
+}
+
+/// Registers of the four components of lanes i and i + 4 to registers of a component each.
+#[inline(always)]
+fn transpose(rows: [__m256; 4]) -> [F32x8; 4] {
+    let [a, b, c, d] = rows;
+    have!({
+        let (ab_lo, ab_hi) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+        let (cd_lo, cd_hi) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+        [
+            F32x8(_mm256_shuffle_ps::<0b01_00_01_00>(ab_lo, cd_lo)),
+            F32x8(_mm256_shuffle_ps::<0b11_10_11_10>(ab_lo, cd_lo)),
+            F32x8(_mm256_shuffle_ps::<0b01_00_01_00>(ab_hi, cd_hi)),
+            F32x8(_mm256_shuffle_ps::<0b11_10_11_10>(ab_hi, cd_hi)),
+        ]
+    })
+}
+
+/// Numbers of lanes i and i + 4 in all four places of register i.
+#[inline(always)]
+fn spread(v: F32x8) -> [__m256; 4] {
+    [v.quad::<0>().0, v.quad::<1>().0, v.quad::<2>().0, v.quad::<3>().0]
 }
 
 macro_rules! operators {

@@ -7,8 +7,8 @@
 //!
 //! A kernel is generic over [`Simd`] and `#[inline(always)]`, its closures too; [`Simd::call`] is its outermost frame and
 //! enables the instructions. Values of the AVX2 types exist only if [`avx2::Avx2::new`] found the processor able, which is what makes their
-//! safe methods safe. There is no fused multiply-add, no approximate reciprocal and no dependence on control
-//! registers here, so that all levels agree to the bit (law O6). Out-of-range indices of a gather are clamped to
+//! safe methods safe. Nothing here rounds differently at different levels: there is no approximate reciprocal, no dependence on control
+//! registers, and a fused multiply-add only inside of sums that are defined as exact and rounded once (law O6). Out-of-range indices of a gather are clamped to
 //! the view's last element: [`Words`] fixes the bounds once.
 
 #[cfg(target_arch = "x86_64")]
@@ -135,6 +135,19 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn gather64(self, words: Words<'_, 8>, index: Self::I) -> [Self::I; 2];
     /// Sixteen-byte elements.
     fn gather128(self, words: Words<'_, 16>, index: Self::I) -> [Self::I; 4];
+
+    /// Of texels of four 16-bit numbers, (0,0) (1,0) (0,1) (1,1): by component the sum weighted by 16-bit weights, `wx` and
+    /// `wy` out of 256 being those of the second column and row. Exact, then rounded once. `None`: not at this level.
+    #[inline(always)]
+    fn sum64(self, _words: Words<'_, 8>, _index: [Self::I; 4], _wx: Self::I, _wy: Self::I) -> Option<[Self::F; 4]> {
+        None
+    }
+    /// Of texels of four half floats: by component the lerps along x, then y, as [`Floats::lerp`] has them. `None`: not at this
+    /// level, or a texel isn't finite.
+    #[inline(always)]
+    fn lerp64(self, _words: Words<'_, 8>, _index: [Self::I; 4], _wx: Self::F, _wy: Self::F) -> Option<[Self::F; 4]> {
+        None
+    }
 
     /// f32 from table look-ups by lane: `table[index & 255]`.
     #[inline(always)]

@@ -3,11 +3,11 @@
 
 use super::buffers::Slot;
 use super::{Emitter, Exec, MEMORY, Val};
-use crate::abi::{Binding, Cell, RESULT_CELL};
+use crate::abi::{Binding, Cell, RESULT_CELL, sample_each};
 use crate::program::CompileError;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as cl, AbiParam, InstBuilder, Signature, types};
-use quadrille_frontend::ir::{Inst, ResourceRef, SampleOp, TexelOp, Value};
+use quadrille_frontend::ir::{Dim, Inst, InstId, Op, ResourceRef, SampleBatch, SampleOp, Stmt, TexelOp, Value};
 use std::mem::offset_of;
 
 /// Most arguments of a call.
@@ -46,6 +46,67 @@ impl Emitter<'_, '_> {
         });
         self.take_results(inst);
         Ok(())
+    }
+
+    /// Emits the comparison samples at the head of the statements as one call, if there are several of a kind (law S1): their number,
+    /// else 0. The pass `group` has brought them together.
+    pub(super) fn sample_batch(&mut self, stmts: &[Stmt]) -> Result<usize, CompileError> {
+        let Some(Stmt::Inst(first)) = stmts.first() else {
+            return Ok(0);
+        };
+        let head = &self.f.insts[*first];
+        let Op::Sample { texture, sampler, op } = head.op else {
+            return Ok(0);
+        };
+        if !op.compare || op.gather.is_some() || texture.indexed || sampler.indexed {
+            return Ok(0);
+        }
+        let members: Vec<InstId> = stmts
+            .iter()
+            .map_while(|stmt| match stmt {
+                Stmt::Inst(id) if self.f.insts[*id].op == head.op && !self.done[id.index()] => Some(*id),
+                _ => None,
+            })
+            .collect();
+        let plan = plan(
+            &op,
+            &members.iter().map(|&id| &self.f.insts[id].args[..]).collect::<Vec<_>>(),
+        );
+        let Some(plan) = plan else { return Ok(0) };
+        let members = &members[..plan.slots.len()];
+        for &id in members {
+            self.done[id.index()] = true;
+            self.instructions += 1;
+            let inst = &self.f.insts[id];
+            for value in inst.results().chain(inst.args.iter().copied()) {
+                self.check_kind(self.f.kind(value), inst.span)?;
+            }
+        }
+        let args: Vec<cl::Value> = plan.args.iter().map(|&arg| self.lane(arg)).collect();
+        let mask = self.exec_mask();
+        self.put_args(mask, &args);
+        let mut none: &[Value] = &[];
+        let (first, second) = (self.slot(texture, &mut none), self.slot(sampler, &mut none));
+        let (first, second) = (self.slot_address(&first), self.slot_address(&second));
+        let pointer = self
+            .b
+            .ins()
+            .load(types::I64, super::CONSTANT, first, offset_of!(Binding, sample_n) as i32);
+        let each = self
+            .b
+            .ins()
+            .iconst(types::I64, sample_each as *const () as usize as i64);
+        let pointer = self.b.ins().select(pointer, pointer, each);
+        self.call_pointer(pointer, first, second, op.encode() | plan.batch.encode());
+        let residency = RESULT_CELL + members.len();
+        for (&id, &slot) in members.iter().zip(&plan.slots) {
+            for (i, result) in self.f.insts[id].results().enumerate() {
+                let cell = if i == 0 { RESULT_CELL + slot } else { residency };
+                let v = self.take_cell(cell, Self::lane_type(self.f.kind(result)));
+                self.set(result, Val::Lane(v));
+            }
+        }
+        Ok(members.len())
     }
 
     pub(super) fn texel_load(&mut self, inst: &Inst, texture: ResourceRef, op: TexelOp) -> Result<(), CompileError> {
@@ -211,6 +272,13 @@ impl Emitter<'_, '_> {
         }
         self.b.ins().jump(done, &[]);
         self.enter(call);
+        self.call_pointer(pointer, first, second, op);
+        self.b.ins().jump(done, &[]);
+        self.enter(done);
+    }
+
+    /// Calls an intrinsic.
+    fn call_pointer(&mut self, pointer: cl::Value, first: cl::Value, second: cl::Value, op: u64) {
         let sig = match self.call_sig {
             Some(sig) => sig,
             None => {
@@ -226,8 +294,6 @@ impl Emitter<'_, '_> {
         self.b
             .ins()
             .call_indirect(sig, pointer, &[first, second, op, scratch, lanes]);
-        self.b.ins().jump(done, &[]);
-        self.enter(done);
     }
 
     /// `x*y + z` rounded once, without the instruction.
@@ -258,6 +324,71 @@ impl Emitter<'_, '_> {
         self.scratch_cells += count;
         first
     }
+}
+
+/// How samples share a call.
+struct Plan {
+    batch: SampleBatch,
+    /// Operands in the order of [`SampleBatch`].
+    args: Vec<Value>,
+    /// Number of each sample within the batch.
+    slots: Vec<usize>,
+}
+
+/// A grid of all samples, or a list of as many as fit; `None` if that is not more than one.
+fn plan(op: &SampleOp, samples: &[&[Value]]) -> Option<Plan> {
+    let samples = &samples[..samples.len().min(SampleBatch::MAX)];
+    if samples.len() < 2 {
+        return None;
+    }
+    if op.dim == Dim::D2
+        && let Some(plan) = grid(samples)
+    {
+        return Some(plan);
+    }
+    let count = samples.len().min(MAX_ARGS / op.arg_count());
+    (count > 1).then(|| Plan {
+        batch: SampleBatch {
+            count: count as u8,
+            columns: 0,
+        },
+        args: samples[..count].concat(),
+        slots: (0..count).collect(),
+    })
+}
+
+/// The samples as every pairing of some u's with some v's.
+fn grid(samples: &[&[Value]]) -> Option<Plan> {
+    let shared = &samples.first()?[2..];
+    let mut sides: [Vec<Value>; 2] = [Vec::new(), Vec::new()];
+    let mut places = Vec::with_capacity(samples.len());
+    for sample in samples {
+        if &sample[2..] != shared {
+            return None;
+        }
+        let mut place = [0; 2];
+        for (c, side) in sides.iter_mut().enumerate() {
+            place[c] = side.iter().position(|v| *v == sample[c]).unwrap_or_else(|| {
+                side.push(sample[c]);
+                side.len() - 1
+            });
+        }
+        places.push(place);
+    }
+    let [columns, rows] = [sides[0].len(), sides[1].len()];
+    let slots: Vec<usize> = places.iter().map(|[u, v]| v * columns + u).collect();
+    let mut seen = vec![false; columns * rows];
+    slots.iter().for_each(|&slot| seen[slot] = true);
+    let args: Vec<Value> = sides.concat().into_iter().chain(shared.iter().copied()).collect();
+    let fits = columns.max(rows) <= SampleBatch::MAX_SIDE && args.len() <= MAX_ARGS;
+    (fits && samples.len() == columns * rows && !seen.contains(&false)).then(|| Plan {
+        batch: SampleBatch {
+            count: samples.len() as u8,
+            columns: columns as u8,
+        },
+        args,
+        slots,
+    })
 }
 
 /// Fused multiply-add of cells 1, 2 and 3 into the first result cell, lane by lane, on CPUs without the instruction.

@@ -78,7 +78,15 @@ impl Emitter<'_, '_> {
     pub(super) fn body(&mut self, stmts: &[Stmt], exit: Option<Block>) -> Result<Next, CompileError> {
         let mut end: Option<Block> = None;
         let mut next = Next::Falls;
+        let mut batched = 0;
         for (i, stmt) in stmts.iter().enumerate() {
+            if i < batched {
+                continue;
+            }
+            batched = i + self.sample_batch(&stmts[i..])?;
+            if i < batched {
+                continue;
+            }
             next = self.stmt(stmt)?;
             if next != Next::Falls {
                 break;

@@ -1,5 +1,6 @@
 //! Tests through the ABI: worked values of the rules, a naive sampler, and the agreement of all instruction levels.
 
+mod batch;
 mod cubes;
 mod naive;
 mod random;

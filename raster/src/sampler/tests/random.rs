@@ -187,7 +187,7 @@ fn hostile_arguments() {
         TextureFormat::Rgba16Unorm,
         TextureFormat::Rgb9e5Ufloat,
     ];
-    for round in 0..240 {
+    for round in 0..480 {
         let (dim, array) = shapes[round % shapes.len()];
         let format = formats[rng.below(formats.len() as u32) as usize];
         let size = [1, 4, 6, 9][rng.below(4) as usize];
@@ -243,7 +243,7 @@ fn hostile_arguments() {
             lod,
             compare,
             gather,
-            offset: [rng.below(3) as i8 - 1, 0, 0],
+            offset: [[0, 0, -1, 1][rng.below(4) as usize], 0, 0],
             mask: 15,
         };
         let args: Vec<[u32; 8]> = (0..op.arg_count())
