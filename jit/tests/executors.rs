@@ -47,6 +47,7 @@ on_every_executor! {
     memory::atomics_go_lane_by_lane,
     memory::binding_arrays_select_per_lane,
     textures::samples_get_their_operands,
+    textures::comparisons_side_by_side,
     textures::texels_load_and_store,
     textures::queries_read_the_info,
     textures::binding_arrays_sample_per_lane,

@@ -248,6 +248,50 @@ pub fn samples_get_their_operands(executor: &dyn Executor) {
     }
 }
 
+/// Comparisons side by side, as a grid and as a list of which not all fit a call: each gets its own operands.
+pub fn comparisons_side_by_side(executor: &dyn Executor) {
+    let mut bits = Bits(5);
+    let op = SampleOp {
+        dim: Dim::D2,
+        array: false,
+        lod: Lod::Zero,
+        compare: true,
+        gather: None,
+        offset: [0; 3],
+        mask: 1,
+    };
+    let inputs = [Kind::F32; 14];
+    // Operands of each sample by input: 3x2 of a grid, then twelve with references of their own.
+    let grid = (0..6).map(|i| [i % 3, 3 + i / 3, 5]);
+    let samples: Vec<[usize; 3]> = grid.chain((0..12).map(|i| [i, 13 - i, i + 1])).collect();
+    let p = cells_program(&inputs, &[1, 1], |b, a| {
+        let mut out = Vec::new();
+        for (i, operands) in samples.iter().enumerate() {
+            if i == 6 {
+                // Parts the grid from the list.
+                b.alu(Alu::FAdd, &[a[0], a[1]]);
+            }
+            out.extend(sample_inst(b, op, &operands.map(|i| a[i]), false));
+        }
+        out
+    });
+    let compiled = compile(executor, &p);
+    let columns: Vec<Vec<u32>> = inputs.iter().map(|_| bits.column(16)).collect();
+    let (t, s) = (Object::new(31), Object::new(32));
+    let mut env = Env {
+        bindings: vec![texture(&t), texture(&s)],
+        ..Env::default()
+    };
+    let out = run_cells(&*compiled, &p, &columns, &mut env);
+    for row in 0..16 {
+        for (i, operands) in samples.iter().enumerate() {
+            let args = operands.map(|c| columns[c][row]);
+            let want = hash([31, 32], op.encode(), &args, None, 0);
+            assert_eq!(out[2 * i][row], want, "{}: sample {i}, row {row}", executor.name());
+        }
+    }
+}
+
 pub fn texels_load_and_store(executor: &dyn Executor) {
     let mut bits = Bits(17);
     for dim in [Dim::D1, Dim::D2, Dim::D3] {
