@@ -198,8 +198,6 @@ pub struct Context {
     pub bindings: *const Binding,
     /// Draw-rate words: `DrawLoad` reads here.
     pub draw: *const u32,
-    /// Table of constants that a preamble fills and `TableLoad` reads (law L9).
-    pub table: *mut u32,
     /// Fragment programs: first byte of the tile's memory; plane p starts at `p * plane_stride` (a constant of the program).
     pub tile: *mut u8,
     /// Fragment programs: pixel x of the tile's left edge.
@@ -236,7 +234,6 @@ impl Context {
             lanes,
             bindings: std::ptr::null(),
             draw: std::ptr::null(),
-            table: std::ptr::null_mut(),
             tile: std::ptr::null_mut(),
             tile_x: 0,
             tile_y: 0,

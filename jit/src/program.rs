@@ -22,8 +22,6 @@ pub enum ProgramKind {
         /// Output cells of a group.
         cells_out: u32,
     },
-    /// Once a draw: fills the table; every value is uniform.
-    Preamble,
 }
 
 /// A pipeline program: one function without calls, stage inputs or expandable operations.

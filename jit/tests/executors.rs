@@ -57,7 +57,6 @@ on_every_executor! {
     fragment::wide_pairs,
     fragment::discard_and_helpers,
     fragment::empty_quads_do_nothing,
-    fragment::preambles_fill_the_table,
     fragment::cancel_ends_the_call,
     refusals::other_kinds_are_named,
     refusals::barriers_are_named,

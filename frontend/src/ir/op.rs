@@ -198,18 +198,6 @@ pub enum Op {
         /// Kind of the result.
         kind: Kind,
     },
-    /// A word of the preamble's table.
-    TableLoad {
-        /// Word index.
-        word: u32,
-        /// Kind of the result.
-        kind: Kind,
-    },
-    /// Writes a word of the table (operand: a uniform value). Preambles only.
-    TableStore {
-        /// Word index.
-        word: u32,
-    },
     /// A primitive-rate word of the run's primitive record.
     PrimLoad {
         /// Byte offset in the record.
@@ -295,7 +283,6 @@ impl Op {
             | Op::BufferSize(_)
             | Op::TextureQuery { .. }
             | Op::DrawLoad { .. }
-            | Op::TableLoad { .. }
             | Op::PrimLoad { .. }
             | Op::PrimVertexLoad { .. }
             | Op::PixelX
@@ -323,7 +310,6 @@ impl Op {
             | Op::Discard
             | Op::SetHelper
             | Op::Barrier
-            | Op::TableStore { .. }
             | Op::TileStore { .. }
             | Op::CellStore { .. }
             | Op::CountInvocations

@@ -31,7 +31,7 @@ fn shows(op: &Op, index: usize, count: usize) -> bool {
         Op::BufferAtomic { .. } => true,
         Op::TexelStore { .. } => index + 4 >= count,
         Op::TileStore { .. } => index == 0,
-        Op::CellStore { .. } | Op::TableStore { .. } => true,
+        Op::CellStore { .. } => true,
         Op::Bitcast(kind) => kind.is_int(),
         // What is packed shows a NaN's bits in half precision.
         Op::Alu(Alu::HalfBits | Alu::HalfBitsRtz) => true,

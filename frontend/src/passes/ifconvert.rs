@@ -25,7 +25,7 @@ pub(super) fn run(f: &mut Function, resources: &Arena<Resource>, rates: &Rates) 
 /// What an operation costs, roughly in cycles of throughput.
 pub(super) fn weight(op: &Op) -> u32 {
     match op {
-        Op::Const(_) | Op::LocalGet(_) | Op::Bitcast(_) | Op::DrawLoad { .. } | Op::TableLoad { .. } => 0,
+        Op::Const(_) | Op::LocalGet(_) | Op::Bitcast(_) | Op::DrawLoad { .. } => 0,
         Op::Alu(Alu::FDiv | Alu::FSqrt) => 5,
         Op::Alu(alu) if alu.is_primitive() => 1,
         Op::Alu(Alu::FSaturate | Alu::FFract | Alu::FSign | Alu::SAbs | Alu::FToSWgsl | Alu::FToUWgsl) => 3,

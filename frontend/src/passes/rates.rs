@@ -483,7 +483,7 @@ impl Walk<'_> {
             Op::Const(_) => (Rate::Const, Vary::Step),
             Op::Alu(alu) => (rate, self.folded(*alu, inst, vary)),
             Op::Bitcast(_) | Op::Convert(_) => (rate, vary),
-            Op::DrawLoad { .. } | Op::TableLoad { .. } => (Rate::Draw, Vary::Step),
+            Op::DrawLoad { .. } => (Rate::Draw, Vary::Step),
             Op::BufferSize(_) | Op::TextureQuery { .. } => (rate.max(Rate::Draw), vary),
             Op::PrimLoad { .. } | Op::PrimVertexLoad { .. } => (Rate::Primitive, Vary::Step),
             Op::BufferLoad { buffer, .. } if read_only(buffer.resource) => (rate.max(Rate::Draw), vary),

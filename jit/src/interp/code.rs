@@ -100,14 +100,6 @@ pub(super) enum Inst {
         word: u32,
         to: Reg,
     },
-    TableLoad {
-        word: u32,
-        to: Reg,
-    },
-    TableStore {
-        word: u32,
-        value: Reg,
-    },
     PrimLoad {
         offset: u32,
         to: Reg,

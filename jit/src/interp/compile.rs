@@ -27,7 +27,6 @@ pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
             c.code.cells_in = cells_in as usize;
             c.code.cells_out = cells_out as usize;
         }
-        ProgramKind::Preamble => {}
     }
     for (handle, local) in f.locals.iter() {
         c.check_kind(local.kind, "local", None)?;
@@ -413,8 +412,6 @@ impl Compiler<'_> {
             Op::SetHelper => Inst::SetHelper(args[0]),
             Op::Barrier => return self.unsupported("a workgroup barrier", Some(inst)),
             Op::DrawLoad { word, .. } => Inst::DrawLoad { word, to },
-            Op::TableLoad { word, .. } => Inst::TableLoad { word, to },
-            Op::TableStore { word } => Inst::TableStore { word, value: args[0] },
             Op::PrimLoad { offset, .. } => Inst::PrimLoad { offset, to },
             Op::PrimVertexLoad { vertex, offset, .. } => Inst::PrimVertexLoad { vertex, offset, to },
             Op::PixelX => Inst::PixelX(to),

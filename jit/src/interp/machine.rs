@@ -31,9 +31,6 @@ pub(super) unsafe fn run(kind: ProgramKind, code: &Code, context: &mut Context) 
     match kind {
         ProgramKind::Fragment { .. } => m.fragments(),
         ProgramKind::Vertex { .. } => m.vertices(),
-        ProgramKind::Preamble => {
-            m.invocation();
-        }
     }
 }
 
@@ -453,11 +450,6 @@ impl Machine<'_> {
                 self.helpers = self.helpers & !self.active | new;
             }
             Inst::DrawLoad { word, to } => self.put(*to, [self.memory.draw_word(*word); 4]),
-            Inst::TableLoad { word, to } => self.put(*to, [self.memory.table_word(*word); 4]),
-            Inst::TableStore { word, value } => {
-                let value = self.get(*value)[0];
-                self.memory.set_table_word(*word, value);
-            }
             Inst::PrimLoad { offset, to } => self.put(*to, [self.memory.prim_word(self.place.prim, *offset); 4]),
             Inst::PrimVertexLoad { vertex, offset, to } => {
                 self.put(*to, [self.memory.vertex_word(self.place.prim, *vertex, *offset); 4]);

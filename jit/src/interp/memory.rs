@@ -76,17 +76,6 @@ impl<'a> Memory<'a> {
         unsafe { self.context.draw.add(word as usize).read() }
     }
 
-    pub fn table_word(&self, word: u32) -> u32 {
-        // SAFETY: the table has the words that the preamble fills.
-        unsafe { self.context.table.add(word as usize).read() }
-    }
-
-    pub fn set_table_word(&mut self, word: u32, value: u32) {
-        // SAFETY: as above; only preambles write, alone.
-        unsafe { self.context.table.add(word as usize).write(value) }
-    }
-
-    /// Four lanes at a byte offset of the tile.
     pub fn tile(&self, offset: usize) -> [u32; 4] {
         // SAFETY: planes and pairs of the program lie inside the tile's memory.
         unsafe { self.context.tile.add(offset).cast::<[u32; 4]>().read_unaligned() }

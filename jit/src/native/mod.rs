@@ -21,7 +21,7 @@ pub mod widen;
 pub use isa::Features;
 
 use crate::abi::Context;
-use crate::program::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
+use crate::program::{CompileError, CompileStats, Compiled, Executor, Program};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::{CodegenError, Context as Codegen};
 use isa::Target;
@@ -154,8 +154,7 @@ impl Jit {
 
     fn build(&self, program: &Program) -> Result<Built, CompileError> {
         let name = self.counts.names.fetch_add(1, Ordering::Relaxed);
-        // A preamble has nothing to be wide about.
-        if self.wide && program.kind != ProgramKind::Preamble {
+        if self.wide {
             let double = match self.interleave {
                 Interleave::Auto => interleave::pays(program),
                 Interleave::Never => false,

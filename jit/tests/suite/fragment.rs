@@ -1,4 +1,4 @@
-//! Fragment programs over tiles: runs, pairs, coverage, planes, helpers; and preambles.
+//! Fragment programs over tiles: runs, pairs, coverage, planes, helpers.
 
 use super::{Env, STORAGE, buffer, call, compile, from_word, program, resource, resources};
 use quadrille_frontend::ir::{Access, Alu, AtomicOp, FunctionBuilder, Kind, LoopBound, Op, OutOfBounds, QuadOp, Value};
@@ -269,17 +269,13 @@ pub fn stores_are_subject_to_the_active_mask(executor: &dyn Executor) {
     assert!(env.invocations >= odd, "{}", executor.name());
 }
 
-/// Words of draw, table, primitive and vertices; coverage of four samples; derivatives across a partly covered quad.
+/// Words of draw, primitive and vertices; coverage of four samples; derivatives across a partly covered quad.
 pub fn rates_and_coverage(executor: &dyn Executor) {
     let p = fragment(4, &[], |b| {
         let mut sum = b.u32(0);
         let words = [
             Op::DrawLoad {
                 word: 3,
-                kind: Kind::U32,
-            },
-            Op::TableLoad {
-                word: 2,
                 kind: Kind::U32,
             },
             Op::PrimLoad {
@@ -330,11 +326,10 @@ pub fn rates_and_coverage(executor: &dyn Executor) {
     let batches: Vec<Batch> = (0..3).map(|r| batch(vec![1000 + r, 2000 + r], pairs(r * 10))).collect();
     let mut env = Env::default();
     env.draw[3] = 77;
-    env.table[2] = 0x8000_0001;
     let mut planes = empty_planes(6);
     let mut want = planes.clone();
     for (r, batch) in batches.iter().enumerate() {
-        let words = [77u32, 0x8000_0001, 2000 + r as u32, 1, 100, 203];
+        let words = [77u32, 2000 + r as u32, 1, 100, 203];
         let sum = words.iter().fold(0u32, |sum, w| sum.wrapping_mul(3).wrapping_add(*w));
         for (index, coverage) in &batch.pairs {
             for lane in 0..8 {
@@ -542,49 +537,6 @@ pub fn empty_quads_do_nothing(executor: &dyn Executor) {
         assert_eq!(env.status, 0, "{}: coverage {coverage:#x}", executor.name());
         assert_eq!(planes, want, "{}: coverage {coverage:#x}", executor.name());
     }
-}
-
-/// L9: a preamble computes with draw words and buffers into the table.
-pub fn preambles_fill_the_table(executor: &dyn Executor) {
-    let mut b = FunctionBuilder::new("preamble");
-    let word = |b: &mut FunctionBuilder, word, kind| b.inst1(Op::DrawLoad { word, kind }, &[], kind);
-    let (x, y) = (word(&mut b, 0, Kind::F32), word(&mut b, 1, Kind::F32));
-    let power = b.alu(Alu::FPow, &[x, y]);
-    b.inst(Op::TableStore { word: 4 }, &[power], &[]);
-    let load = Op::BufferLoad {
-        buffer: resource(0, false),
-        kind: Kind::U32,
-        access: ACCESS,
-    };
-    let offset = b.u32(8);
-    let loaded = b.inst1(load, &[offset], Kind::U32);
-    let sum = b.local("sum", Kind::U32);
-    let i = b.local("i", Kind::U32);
-    b.begin_loop(LoopBound::AtMost(5));
-    let old = b.get(sum);
-    let new = b.alu(Alu::IAdd, &[old, loaded]);
-    b.set(sum, new);
-    b.begin_continuing();
-    let (now, one, five) = (b.get(i), b.u32(1), b.u32(5));
-    let next = b.alu(Alu::IAdd, &[now, one]);
-    b.set(i, next);
-    let stop = b.alu(Alu::IEq, &[next, five]);
-    b.end_loop(Some(stop));
-    let total = b.get(sum);
-    b.inst(Op::TableStore { word: 0 }, &[total], &[]);
-    let p = program(ProgramKind::Preamble, b.finish(), &[1]);
-    let compiled = compile(executor, &p);
-    let mut words = [1, 2, 33];
-    let mut env = Env {
-        bindings: vec![buffer(&mut words)],
-        ..Env::default()
-    };
-    env.draw[0] = 2f32.to_bits();
-    env.draw[1] = 10f32.to_bits();
-    // SAFETY: draw words, table and buffer are there.
-    unsafe { call(&*compiled, &mut env, |_| {}) };
-    assert_eq!(env.table[4], 1024f32.to_bits(), "{}", executor.name());
-    assert_eq!(env.table[0], 165, "{}", executor.name());
 }
 
 /// I7: polled once a run.

@@ -185,7 +185,6 @@ pub fn compile(executor: &dyn Executor, program: &Program) -> Arc<dyn Compiled> 
 pub struct Env {
     pub bindings: Vec<Binding>,
     pub draw: Vec<u32>,
-    pub table: Vec<u32>,
     pub budget: u32,
     pub cancel: Option<u32>,
     /// Read after the call.
@@ -200,7 +199,6 @@ impl Default for Env {
         Env {
             bindings: Vec::new(),
             draw: vec![0; 16],
-            table: vec![0; 16],
             budget: 1 << 22,
             cancel: None,
             status: 0,
@@ -228,7 +226,6 @@ pub unsafe fn call(compiled: &dyn Compiled, env: &mut Env, fill: impl FnOnce(&mu
     let mut context = Context::new(compiled.stats().lanes);
     context.bindings = env.bindings.as_ptr();
     context.draw = env.draw.as_ptr();
-    context.table = env.table.as_mut_ptr();
     context.scratch = scratch.as_mut_ptr();
     context.loop_budget = env.budget;
     context.cancel = env.cancel.as_ref().map_or(std::ptr::null(), |c| c);

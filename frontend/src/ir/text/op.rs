@@ -206,8 +206,6 @@ pub(super) fn head(op: &Op) -> String {
         Op::SetHelper => write!(o, "set_helper"),
         Op::Barrier => write!(o, "barrier"),
         Op::DrawLoad { word, .. } => write!(o, "draw.load({word})"),
-        Op::TableLoad { word, .. } => write!(o, "table.load({word})"),
-        Op::TableStore { word } => write!(o, "table.store({word})"),
         Op::PrimLoad { offset, .. } => write!(o, "prim.load({offset})"),
         Op::PrimVertexLoad { vertex, offset, .. } => write!(o, "prim.vertex_load({vertex}, {offset})"),
         Op::PixelX => write!(o, "pixel_x"),
@@ -307,13 +305,6 @@ pub(super) fn parse(name: &str, attrs: Vec<Attr>, kind: Option<Kind>) -> Result<
         "draw.load" => Op::DrawLoad {
             word: a.number("a word")?,
             kind: kind()?,
-        },
-        "table.load" => Op::TableLoad {
-            word: a.number("a word")?,
-            kind: kind()?,
-        },
-        "table.store" => Op::TableStore {
-            word: a.number("a word")?,
         },
         "prim.load" => Op::PrimLoad {
             offset: a.number("an offset")?,

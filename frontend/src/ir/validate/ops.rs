@@ -259,7 +259,6 @@ pub(super) fn check(f: &Function, env: &Environment, op: &Op, args: &[Kind], res
             }
         }
         Op::DrawLoad { kind, .. }
-        | Op::TableLoad { kind, .. }
         | Op::PrimLoad { kind, .. }
         | Op::TileLoad { kind, .. }
         | Op::CellLoad { kind, .. } => r.next(|k| k == kind && is_word(k))?,
@@ -269,7 +268,7 @@ pub(super) fn check(f: &Function, env: &Environment, op: &Op, args: &[Kind], res
             }
             r.next(|k| k == kind && is_word(k))?;
         }
-        Op::TableStore { .. } | Op::CellStore { .. } => a.next(is_word)?,
+        Op::CellStore { .. } => a.next(is_word)?,
         Op::PixelX | Op::PixelY => r.is(Kind::U32)?,
         Op::Coverage { sample } => {
             if sample > 15 {

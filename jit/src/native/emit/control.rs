@@ -29,7 +29,7 @@ impl Emitter<'_, '_> {
                     Op::Alu(Alu::FFma) if !self.target.fma => HEAVY,
                     Op::Alu(_) => 1,
                     Op::LocalSet { .. } | Op::Quad(_) => 2,
-                    Op::Discard | Op::IsHelper | Op::SetHelper | Op::DrawLoad { .. } | Op::TableLoad { .. } => 1,
+                    Op::Discard | Op::IsHelper | Op::SetHelper | Op::DrawLoad { .. } => 1,
                     _ => HEAVY,
                 },
                 Stmt::If { then, otherwise, .. } => 2 + self.cost(then) + self.cost(otherwise),
@@ -47,7 +47,7 @@ impl Emitter<'_, '_> {
     /// Whether skipping the statements when no lane is active could be noticed: their effects ignore the mask.
     fn unmasked_effects(&self, stmts: &[Stmt]) -> bool {
         stmts.iter().any(|stmt| match stmt {
-            Stmt::Inst(id) => matches!(self.f.insts[*id].op, Op::CellStore { .. } | Op::TableStore { .. }),
+            Stmt::Inst(id) => matches!(self.f.insts[*id].op, Op::CellStore { .. }),
             Stmt::Block { body, .. } => self.unmasked_effects(body),
             Stmt::If { then, otherwise, .. } => self.unmasked_effects(then) || self.unmasked_effects(otherwise),
             Stmt::Loop { body, continuing, .. } => self.unmasked_effects(body) || self.unmasked_effects(continuing),

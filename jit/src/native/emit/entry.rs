@@ -7,7 +7,7 @@ use crate::native::rates::Rate;
 use crate::program::{CompileError, ProgramKind};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self as cl, InstBuilder, types};
-use quadrille_frontend::ir::{Inst, Kind, Op, Stmt, Value};
+use quadrille_frontend::ir::{Inst, Op, Stmt, Value};
 use std::mem::offset_of;
 
 impl Emitter<'_, '_> {
@@ -43,7 +43,6 @@ impl Emitter<'_, '_> {
             ctx,
             bindings: self.context_word(ctx, offset_of!(Context, bindings)),
             draw: self.context_word(ctx, offset_of!(Context, draw)),
-            table: self.context_word(ctx, offset_of!(Context, table)),
             scratch: self.context_word(ctx, offset_of!(Context, scratch)),
             exit,
             prim: None,
@@ -57,7 +56,6 @@ impl Emitter<'_, '_> {
         match self.program.kind {
             ProgramKind::Fragment { .. } => self.fragment()?,
             ProgramKind::Vertex { cells_in, cells_out } => self.vertex(cells_in, cells_out)?,
-            ProgramKind::Preamble => self.step_body()?,
         }
         // Whoever jumps here is done; the last loop falls through.
         let open = self.b.current_block().is_some_and(|b| !self.is_terminated(b));
@@ -459,28 +457,6 @@ impl Emitter<'_, '_> {
                 let offset = self.offset(u64::from(word) * 4, span)?;
                 let s = self.load_scalar(kind, CONSTANT, env.draw, offset);
                 self.set_scalar_or_splat(inst.result(), s);
-            }
-            Op::TableLoad { word, kind } => {
-                let offset = self.offset(u64::from(word) * 4, span)?;
-                let changing = self.program.kind == ProgramKind::Preamble;
-                let flags = if changing { MEMORY } else { CONSTANT };
-                let s = self.load_scalar(kind, flags, env.table, offset);
-                self.set_scalar_or_splat(inst.result(), s);
-            }
-            Op::TableStore { word } => {
-                let offset = self.offset(u64::from(word) * 4, span)?;
-                let value = inst.args[0];
-                let s = match self.scalar(value) {
-                    Some(s) if self.f.kind(value) == Kind::Bool => self.b.ins().bmask(types::I32, s),
-                    Some(s) => s,
-                    None => {
-                        // Uniform by contract: any lane will do.
-                        let v = self.lane(value);
-                        self.put_cell(0, v);
-                        self.b.ins().load(types::I32, MEMORY, env.scratch, 0)
-                    }
-                };
-                self.b.ins().store(MEMORY, s, env.table, offset);
             }
             Op::PrimLoad { offset, kind } => {
                 let Some(prim) = env.prim else {

@@ -211,7 +211,6 @@ struct Env {
     ctx: cl::Value,
     bindings: cl::Value,
     draw: cl::Value,
-    table: cl::Value,
     scratch: cl::Value,
     /// Where to go when the program is done or gives up.
     exit: Block,
@@ -541,8 +540,6 @@ impl Emitter<'_, '_> {
             | Op::IsHelper
             | Op::SetHelper
             | Op::DrawLoad { .. }
-            | Op::TableLoad { .. }
-            | Op::TableStore { .. }
             | Op::PrimLoad { .. }
             | Op::PrimVertexLoad { .. }
             | Op::PixelX
@@ -575,7 +572,6 @@ impl Emitter<'_, '_> {
         match self.program.kind {
             ProgramKind::Fragment { .. } => "a fragment program",
             ProgramKind::Vertex { .. } => "a vertex program",
-            ProgramKind::Preamble => "a preamble",
         }
     }
 }
