@@ -31,7 +31,7 @@ fn r_om_50_sixteen_operations() {
             (TextureFormat::Rgba32Uint, 32),
         ] {
             let all = (1u64 << bits) - 1;
-            let fill = |n: u64| (n * 0x1111_1111 & all) as u32;
+            let fill = |n: u64| ((n * 0x1111_1111) & all) as u32;
             let mut f = Frame::new(format, [f64::from(fill(0xa)); 4]);
             // Upper bits of the shader's value don't count.
             let c = f.draw(screen(0.5, [0.0; 4]), unsigned([fill(0xc) | !(all as u32); 4]));
