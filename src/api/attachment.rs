@@ -22,7 +22,7 @@ pub enum LoadOp<V> {
 pub enum StoreOp {
     /// It is kept.
     Store,
-    /// Its content is undefined from then on.
+    /// It is dropped; whoever looks finds zeros.
     Discard,
 }
 

@@ -160,6 +160,7 @@ pub fn execute(
     }
     let run = Execution::new(pool, memory, pass, options, &attachments);
     let stats = run.all()?;
+    attachments.discard();
     if let Some(flag) = options.cancel
         && flag.load(Ordering::Relaxed) != 0
     {

@@ -58,7 +58,7 @@ impl Attachments {
         let resolve = |view: &Option<TextureView>, aspect: Aspect, mode: ResolveMode| {
             let target = view
                 .as_ref()
-                .map(|v| Target::new(v, aspect, edge, Access::ReadWrite, 0))
+                .map(|v| Target::new(v, aspect, edge, Access::Overwrite, 0))
                 .transpose()?;
             Ok::<_, TextureError>(target.map(|t| (t, mode)))
         };
@@ -67,7 +67,7 @@ impl Attachments {
             let Some(color) = color else { continue };
             let format = color.view.format();
             list.push(Attachment {
-                target: Target::new(&color.view, Aspect::All, edge, Access::ReadWrite, color.slice)?,
+                target: Target::new(&color.view, Aspect::All, edge, access(false, &color.load), color.slice)?,
                 planes: set(planes.color(i, 0)),
                 clear: match color.load {
                     LoadOp::Load => None,
@@ -81,7 +81,13 @@ impl Attachments {
             let format = d.view.texture().format();
             if format.info().depth {
                 list.push(Attachment {
-                    target: Target::new(&d.view, Aspect::Depth, edge, access(d.depth_read_only), 0)?,
+                    target: Target::new(
+                        &d.view,
+                        Aspect::Depth,
+                        edge,
+                        access(d.depth_read_only, &d.depth_load),
+                        0,
+                    )?,
                     planes: set(planes.depth(0)),
                     clear: match d.depth_load {
                         LoadOp::Clear(value) if !d.depth_read_only => {
@@ -96,7 +102,13 @@ impl Attachments {
             }
             if format.info().stencil {
                 list.push(Attachment {
-                    target: Target::new(&d.view, Aspect::Stencil, edge, access(d.stencil_read_only), 0)?,
+                    target: Target::new(
+                        &d.view,
+                        Aspect::Stencil,
+                        edge,
+                        access(d.stencil_read_only, &d.stencil_load),
+                        0,
+                    )?,
                     planes: set(planes.stencil(0)),
                     clear: match d.stencil_load {
                         LoadOp::Clear(value) if !d.stencil_read_only => {
@@ -164,6 +176,13 @@ impl Attachments {
         }
     }
 
+    /// After the last round: what isn't stored reads as zeros from now on, whatever rounds left there (law R4).
+    pub fn discard(&self) {
+        for a in self.list.iter().filter(|a| !a.store) {
+            a.target.discard();
+        }
+    }
+
     /// A tile that no draw touches in the pass' only round: clears go straight to the texture. True if that is all.
     pub fn untouched(&self, tx: u32, ty: u32) -> bool {
         // A resolve of loaded samples needs them in tile memory.
@@ -185,6 +204,10 @@ impl Attachments {
     }
 }
 
-fn access(read_only: bool) -> Access {
-    if read_only { Access::ReadOnly } else { Access::ReadWrite }
+fn access<T>(read_only: bool, load: &LoadOp<T>) -> Access {
+    match load {
+        _ if read_only => Access::ReadOnly,
+        LoadOp::Clear(_) => Access::Overwrite,
+        LoadOp::Load => Access::ReadWrite,
+    }
 }

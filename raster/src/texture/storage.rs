@@ -1,15 +1,16 @@
 //! One plane of a texture in memory, and who may touch which subresource.
 //!
 //! A counter per subresource works like a `RefCell`'s: many readers or one writer. A writer may be split into tiles,
-//! each claimed by one thread at a time. All safe access goes through the guards of this file; samplers alone read through
+//! each claimed by one thread at a time. A subresource that was dropped (`storeOp: discard`) reads as zeros: it is filled
+//! when someone next wants what it holds, so that dropping costs nothing. All safe access goes through the guards of this file; samplers alone read through
 //! the plane's address, and their callers hold a read [`Borrow`] while they do.
 
 use super::error::TextureError;
 use super::layout::Layout;
 use super::memory::{MemoryBudget, TexelMemory};
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Texel memory of one aspect with its layout and borrow counters.
 #[derive(Debug)]
@@ -18,6 +19,10 @@ pub struct Storage {
     layout: Layout,
     /// -1: being written; n: that many readers.
     borrows: Box<[AtomicI32]>,
+    /// Subresources whose bytes stand for zeros.
+    dropped: Box<[AtomicBool]>,
+    /// Held while a dropped subresource is filled.
+    filling: Mutex<()>,
 }
 
 impl Storage {
@@ -27,8 +32,10 @@ impl Storage {
         let borrows = (0..layout.subresources()).map(|_| AtomicI32::new(0)).collect();
         Ok(Arc::new(Storage {
             memory,
+            dropped: (0..layout.subresources()).map(|_| AtomicBool::new(false)).collect(),
             layout,
             borrows,
+            filling: Mutex::new(()),
         }))
     }
 
@@ -44,6 +51,28 @@ impl Storage {
 
     /// Holds a subresource for reading, or for writing if `exclusive`, until the result is dropped.
     pub fn borrow(self: &Arc<Self>, index: usize, exclusive: bool) -> Result<Borrow, TextureError> {
+        if self.dropped[index].load(Ordering::Acquire) {
+            // Whoever comes second finds it filled.
+            let _one = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.dropped[index].load(Ordering::Acquire) {
+                let mut borrow = self.hold(index, true)?;
+                if let Some(bytes) = borrow.bytes_mut() {
+                    bytes.fill(0);
+                }
+                self.dropped[index].store(false, Ordering::Release);
+            }
+        }
+        self.hold(index, exclusive)
+    }
+
+    /// Holds a subresource for writing all of it: what it held doesn't matter.
+    pub fn borrow_anew(self: &Arc<Self>, index: usize) -> Result<Borrow, TextureError> {
+        let borrow = self.hold(index, true)?;
+        self.dropped[index].store(false, Ordering::Release);
+        Ok(borrow)
+    }
+
+    fn hold(self: &Arc<Self>, index: usize, exclusive: bool) -> Result<Borrow, TextureError> {
         let step = |n: i32| match (exclusive, n) {
             (true, 0) => Some(-1),
             (false, 0..=0x3fff_ffff) => Some(n + 1),
@@ -152,6 +181,13 @@ impl TileGrid {
     /// Tiles in x and y.
     pub fn size(&self) -> (u32, u32) {
         (self.tiles_x, self.tiles_y)
+    }
+
+    /// Makes the subresource stand for zeros; nothing is done to one that is only read.
+    pub fn drop_contents(&self) {
+        if self.borrow.exclusive {
+            self.borrow.storage.dropped[self.borrow.index].store(true, Ordering::Release);
+        }
     }
 
     /// Whether tiles may be written.
@@ -274,6 +310,27 @@ mod tests {
         let mut r = s.borrow(1, false).unwrap();
         assert!(r.bytes().iter().all(|&b| b == 7) && r.bytes_mut().is_none());
         assert!(s.borrow(0, false).unwrap().bytes().iter().all(|&b| b == 0));
+    }
+
+    #[test]
+    fn dropped_contents_read_as_zeros() {
+        let s = storage();
+        s.borrow(1, true).unwrap().bytes_mut().unwrap().fill(7);
+        let grid = s.borrow(1, true).unwrap().into_tiles(8);
+        grid.drop_contents();
+        assert!(s.borrow(1, false).is_err(), "it is still being written");
+        drop(grid);
+        let (a, b) = (s.borrow(1, false).unwrap(), s.borrow(1, false).unwrap());
+        assert!(a.bytes().iter().chain(b.bytes()).all(|&b| b == 0));
+        drop((a, b));
+        // Overwriting saves the filling; reading does not drop anything.
+        s.borrow(1, true).unwrap().bytes_mut().unwrap().fill(7);
+        s.borrow(1, true).unwrap().into_tiles(8).drop_contents();
+        let anew = s.borrow_anew(1).unwrap();
+        assert!(anew.bytes().iter().all(|&b| b == 7));
+        drop(anew);
+        s.borrow(1, false).unwrap().into_tiles(8).drop_contents();
+        assert!(s.borrow(1, false).unwrap().bytes().iter().all(|&b| b == 7));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub enum Access {
     ReadOnly,
     /// Loads and stores; nothing else may use the subresource.
     ReadWrite,
+    /// The same where all of it is overwritten: what it held doesn't matter.
+    Overwrite,
 }
 
 /// Where the planes of a target are in a slice of tile memory: plane p of sample s starts at cell
@@ -69,6 +71,8 @@ pub struct Target {
     level: LevelLayout,
     tile: u32,
     samples: u32,
+    /// It is all of its subresource.
+    whole: bool,
     /// First surface: the depth slice of 3d textures.
     surface: u32,
 }
@@ -114,8 +118,12 @@ impl Target {
                 level,
             });
         }
-        let borrow = storage.borrow(index, access == Access::ReadWrite)?;
-        if access == Access::ReadWrite && !format.is_depth_stencil() {
+        let borrow = match access {
+            // Of a 3d level only a slice is overwritten.
+            Access::Overwrite if slices == 1 => storage.borrow_anew(index)?,
+            _ => storage.borrow(index, access != Access::ReadOnly)?,
+        };
+        if access != Access::ReadOnly && !format.is_depth_stencil() {
             view.texture().written(index);
         }
         Ok(Target {
@@ -125,6 +133,7 @@ impl Target {
             level: layout,
             tile,
             samples: view.samples(),
+            whole: slices == 1,
             surface: slice,
         })
     }
@@ -152,6 +161,13 @@ impl Target {
     /// Tile edge in pixels.
     pub fn tile_size(&self) -> u32 {
         self.tile
+    }
+
+    /// Lets the contents go: they read as zeros from then on. (A slice of a 3d texture keeps them.)
+    pub fn discard(&self) {
+        if self.whole {
+            self.grid.drop_contents();
+        }
     }
 
     /// Tiles in x and y.

@@ -5,6 +5,7 @@ use quadrille_frontend::compose::snapped_offset;
 use quadrille_frontend::ir::{Alu, Builtin, InputPoint, Interpolation, Kind, Op, Sampling, Semantic};
 use quadrille_jit::interp::Interpreter;
 use quadrille_raster::format::TextureFormat;
+use quadrille_raster::geometry::sample_pattern;
 use quadrille_raster::pipeline::{Rules, StencilFaceState, StencilOperation};
 use quadrille_raster::texture::ResolveMode;
 
@@ -406,5 +407,74 @@ fn depth_stencil_and_integers_resolve_to_a_sample() {
         let image = f.render();
         assert_eq!(image.depth(4, 9), depth.to_bits(), "{mode:?}");
         assert_eq!((image.stencil(4, 9), image.r8(4, 9)), (stencil, integer), "{mode:?}");
+    }
+}
+
+/// R-RAST-90, R-RAST-92: every sample count, each sample by itself: its index, its place, its bit, its colour and depth.
+#[test]
+fn r_rast_92_every_sample_count() {
+    for samples in [2, 4] {
+        let mean = |f: &dyn Fn(u32) -> f32| (0..samples).map(f).sum::<f32>() / samples as f32;
+        let index = custom(|s| {
+            let index = s.builtin(Builtin::SampleIndex, Kind::U32);
+            let v = s.b.alu(Alu::UToF, &[index]);
+            s.splat(0, v);
+        });
+        let mut f = frame(samples);
+        f.draw(screen(0.5, [0.0; 4]), index);
+        assert_eq!(f.render().r32(3, 3), mean(&|s| s as f32));
+        let place = |s: u32| 0.5 + f32::from(sample_pattern(samples)[s as usize][0]) / 16.0;
+        let mut f = frame(samples);
+        f.draw(ramp(0.0, 0.0, 16.0, 16.0), self::place(Sampling::Sample));
+        assert_eq!(f.render().r32(3, 3), mean(&place));
+        // The right edge cuts samples off; those left are in the mask, and counted by it.
+        let edge = 4.5;
+        let covered = (0..samples)
+            .filter(|&s| place(s) < 0.5)
+            .fold(0u32, |mask, s| mask | 1 << s);
+        let mut f = frame(samples);
+        f.depth = Some((TextureFormat::Depth32Float, 1.0, 0));
+        f.resolve_mode = ResolveMode::Max;
+        let c = f.draw(
+            ramp(0.0, 0.0, edge, 16.0),
+            custom(|s| {
+                let mask = s.builtin(Builtin::SampleMask, Kind::U32);
+                let v = s.b.alu(Alu::UToF, &[mask]);
+                s.splat(0, v);
+            }),
+        );
+        c.ds().depth_write_enabled = true;
+        assert_eq!(f.render().r32(4, 3), covered as f32, "{samples} samples");
+        assert_eq!(f.render().depth(4, 3), 1.0f32.to_bits());
+        // Alpha to coverage: floor(alpha * N + 0.5) samples.
+        for k in 0..=samples {
+            let mut f = frame(samples);
+            let alpha = k as f32 / samples as f32;
+            let c = f.draw(screen(0.5, [0.0; 4]), Fragment::Constants(vec![[1.0, 0.0, 0.0, alpha]]));
+            c.alpha_to_coverage = true;
+            assert_eq!(f.render().r32(7, 2), alpha);
+        }
+        // Mask out, and a discard, sample by sample.
+        let mut f = frame(samples);
+        f.draw(
+            screen(0.5, [0.0; 4]),
+            custom(move |s| {
+                let index = s.builtin(Builtin::SampleIndex, Kind::U32);
+                let buffer = s.buffer();
+                let last = s.b.u32(samples - 1);
+                let this = s.b.alu(Alu::IEq, &[index, last]);
+                s.b.begin_if(this);
+                s.b.inst(Op::Discard, &[], &[]);
+                s.b.end_if();
+                s.count(buffer, 0);
+                let mask = s.b.u32(!1);
+                s.write(Semantic::Builtin(Builtin::SampleMask), mask);
+                let v = s.b.f32(1.0);
+                s.splat(0, v);
+            }),
+        );
+        let image = f.render();
+        assert_eq!(image.words[0], (samples - 1) * 256);
+        assert_eq!(image.r32(9, 9), (samples - 2) as f32 / samples as f32);
     }
 }
