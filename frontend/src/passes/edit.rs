@@ -114,7 +114,7 @@ pub(super) fn continues_to(body: &Body, label: Label) -> bool {
 }
 
 /// Whether any statement, nested ones included, has the property.
-pub(super) fn any_stmt(body: &Body, test: &mut dyn FnMut(&Stmt) -> bool) -> bool {
+pub(super) fn any_stmt(body: &[Stmt], test: &mut dyn FnMut(&Stmt) -> bool) -> bool {
     body.iter()
         .any(|stmt| test(stmt) || nested(stmt).into_iter().any(|b| any_stmt(b, test)))
 }

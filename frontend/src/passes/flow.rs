@@ -3,15 +3,19 @@
 //! `if c { ...; break L } rest` becomes `if c { ... } else { rest }` where the end of `rest` is the end of `L`: an
 //! early return of an inlined function then is an ordinary two-sided branch, its block vanishes, and the later passes
 //! see straight code. A switch of few cases without fall-through becomes branches. Every lane executes exactly the
-//! statements it did before, in the same order (laws I1, L1).
+//! statements it did before, in the same order (laws I1, L1); and the sides of a branch keep their order, too, where
+//! anyone could see it: the first side's lanes come before the second's, so a quad_read in the second sees what the
+//! first wrote (law L2), and so does a load.
 
-use super::edit::{breaks_to, continues_to, never_completes, push_const, push1, stmt_never_completes};
-use crate::ir::{Alu, Body, Case, Function, Kind, Label, Literal, Op, SpanId, Stmt, Value};
+use super::edit::{any_stmt, breaks_to, continues_to, never_completes, push_const, push1, stmt_never_completes};
+use crate::ir::{Alu, Body, Case, Effect, Function, Kind, Label, Literal, Op, SpanId, Stmt, Value};
 
 /// Rests of bodies are moved into branches down to this depth only.
 const MAX_DEPTH: usize = 64;
 /// Switches with more cases stay switches.
 const MAX_CASES: usize = 8;
+/// A body of more statements is taken to look at everything: looking again and again must stay cheap.
+const MAX_LOOK: usize = 2048;
 
 /// An exit that leads to where the end of a body leads, too.
 #[derive(Clone, Copy, PartialEq)]
@@ -46,6 +50,49 @@ fn ends_in(body: &Body, tails: &[Tail]) -> bool {
     body.last().and_then(as_tail).is_some_and(|t| tails.contains(&t))
 }
 
+/// Whether nobody can tell which of two bodies, run by different lanes, comes first: neither looks at other lanes, and
+/// neither touches memory that the other writes.
+fn swappable(f: &Function, a: &[Stmt], b: &[Stmt]) -> bool {
+    if a.is_empty() || b.is_empty() {
+        return true;
+    }
+    let (a, b) = (Touches::find(f, a), Touches::find(f, b));
+    !(a.quads || b.quads || a.writes && b.memory || a.memory && b.writes)
+}
+
+/// What a body does that lanes elsewhere may see, or sees of them.
+#[derive(Clone, Copy, Default)]
+struct Touches {
+    quads: bool,
+    /// Reads or writes memory.
+    memory: bool,
+    writes: bool,
+}
+
+impl Touches {
+    fn find(f: &Function, body: &[Stmt]) -> Touches {
+        let mut found = Touches::default();
+        let mut looked = 0;
+        let enough = any_stmt(body, &mut |stmt| {
+            looked += 1;
+            let Stmt::Inst(id) = stmt else { return looked > MAX_LOOK };
+            match &f.insts[*id].op {
+                Op::LocalGet(_) | Op::LocalSet { .. } => {}
+                Op::ArrayGet(_) | Op::ArraySet(_) | Op::ArrayReset(_) => {}
+                op => match op.effect(|_| false) {
+                    Effect::Pure => {}
+                    Effect::QuadRead => found.quads = true,
+                    Effect::Reads => found.memory = true,
+                    Effect::Writes => (found.memory, found.writes) = (true, true),
+                },
+            }
+            found.quads || looked > MAX_LOOK
+        });
+        found.quads |= enough;
+        found
+    }
+}
+
 fn simplify(f: &mut Function, body: Body, tails: &[Tail], depth: usize) -> Body {
     let mut out = Vec::with_capacity(body.len());
     let mut rest = body.into_iter();
@@ -59,7 +106,7 @@ fn simplify(f: &mut Function, body: Body, tails: &[Tail], depth: usize) -> Body 
                 return out;
             }
             Stmt::If {
-                cond,
+                mut cond,
                 mut then,
                 mut otherwise,
                 span,
@@ -75,8 +122,16 @@ fn simplify(f: &mut Function, body: Body, tails: &[Tail], depth: usize) -> Body 
                         otherwise.extend(rest);
                         rest = Vec::new().into_iter();
                     } else if ends_in(&otherwise, tails) {
-                        then.extend(rest);
-                        rest = Vec::new().into_iter();
+                        // The lanes of `otherwise` came before those of the rest.
+                        if swappable(f, &otherwise, rest.as_slice()) {
+                            then.extend(rest);
+                            rest = Vec::new().into_iter();
+                        } else if swappable(f, &then, &otherwise) {
+                            cond = push1(f, &mut out, Op::Alu(Alu::Not), &[cond], Kind::Bool, span);
+                            then.extend(rest);
+                            rest = Vec::new().into_iter();
+                            std::mem::swap(&mut then, &mut otherwise);
+                        }
                     }
                 }
                 let tails = if rest.len() == 0 { tails } else { &[] };
@@ -208,6 +263,13 @@ fn lower_switch(
     }
     // A case that can't match goes; the default comes last, for it takes what no other case matches.
     cases.retain(|c| c.default || !c.values.is_empty());
+    if let Some(default) = cases.iter().position(|c| c.default)
+        && !cases[default + 1..]
+            .iter()
+            .all(|later| swappable(f, &cases[default].body, &later.body))
+    {
+        return Err(cases);
+    }
     cases.sort_by_key(|c| c.default);
     let kind = f.kind(selector);
     let mut body = Vec::new();
