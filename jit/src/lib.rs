@@ -13,7 +13,8 @@
 pub mod abi;
 pub mod interp;
 pub mod native;
+pub mod order;
 pub mod program;
 
-pub use native::{Features, Interleave, Jit, JitCounters, JitOptions, Lanes};
-pub use program::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
+pub use native::{Features, Interleave, Jit, JitOptions, Lanes};
+pub use program::{CompileCounters, CompileError, CompileStats, Compiled, Executor, Program, ProgramKind, Refusal};

@@ -1,6 +1,7 @@
 //! What executors compile and run: an assembled [`Program`], the [`Executor`] that compiles it, the [`Compiled`] code.
 
 use crate::abi::Context;
+use crate::order::Writes;
 use quadrille_frontend::ir::{Arena, Function, Resource, Sources, SpanId};
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +82,30 @@ pub struct CompileStats {
     pub lanes: u32,
     /// Pairs in flight at once (law L4): 1 or 2.
     pub pairs: u32,
+    /// Whether the order of invocations shows in memory (law N8).
+    pub writes: Writes,
+}
+
+/// What an executor compiled so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompileCounters {
+    /// Programs.
+    pub programs: u64,
+    /// Programs with eight lanes a step.
+    pub eight_lanes: u64,
+    /// Programs with two pairs in flight (law L4).
+    pub interleaved: u64,
+    /// Programs that have four lanes only because their code could not be widened.
+    pub refused: u64,
+}
+
+/// A program whose code could not be widened: it runs at half the speed that it could.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its name.
+    pub program: String,
+    /// What stands in the way.
+    pub reason: String,
 }
 
 /// Compiles programs. `Send + Sync`: any thread may compile.
@@ -91,6 +116,14 @@ pub trait Executor: Send + Sync {
     fn share(&self) -> Arc<dyn Executor>;
     /// Compiles a program.
     fn compile(&self, program: &Program) -> Result<Arc<dyn Compiled>, CompileError>;
+    /// What was compiled so far, by this executor and those that it shares with.
+    fn counters(&self) -> CompileCounters {
+        CompileCounters::default()
+    }
+    /// Programs that could not be widened, each once, in the order in which they were compiled.
+    fn refusals(&self) -> Vec<Refusal> {
+        Vec::new()
+    }
 }
 
 /// A compiled program; its code memory is freed with it.

@@ -45,6 +45,7 @@ on_every_executor! {
     memory::arrays_clamp_and_mask,
     memory::buffers_are_bounded,
     memory::atomics_go_lane_by_lane,
+    memory::lanes_take_turns_in_one_order,
     memory::binding_arrays_select_per_lane,
     textures::samples_get_their_operands,
     textures::comparisons_side_by_side,

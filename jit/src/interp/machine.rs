@@ -367,16 +367,12 @@ impl Machine<'_> {
                         continue;
                     }
                     let binding = self.binding(*slot, lane);
-                    let Some(before) = self.memory.load(&binding, offset[lane]) else {
-                        continue;
-                    };
-                    old[lane] = before;
-                    if *op == AtomicOp::CompareExchange && before != compare[lane] {
-                        continue;
+                    let swapped = |before| *op != AtomicOp::CompareExchange || before == compare[lane];
+                    let change = |before| swapped(before).then(|| atomic(*op, before, value[lane]));
+                    if let Some(before) = self.memory.update(&binding, offset[lane], change) {
+                        old[lane] = before;
+                        done[lane] = if swapped(before) { u32::MAX } else { 0 };
                     }
-                    done[lane] = u32::MAX;
-                    self.memory
-                        .store(&binding, offset[lane], atomic(*op, before, value[lane]));
                 }
                 self.put(*to, old);
                 if let Some(exchanged) = exchanged {

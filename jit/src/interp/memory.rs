@@ -1,6 +1,7 @@
 //! The interpreter's raw memory: all that it reads and writes through the context's pointers.
 
 use crate::abi::{Binding, Cell, Context, Intrinsic, Pair, RESULT_CELL, Run, TextureInfo, WidePair};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The context's memory, by the caller's promise on [`crate::program::Compiled::run`] valid while this lives.
 pub(super) struct Memory<'a> {
@@ -131,6 +132,28 @@ impl<'a> Memory<'a> {
                     .write_unaligned(value)
             }
         }
+    }
+
+    /// Replaces a word by what the closure makes of it, if anything, as one step that other threads can't divide; gives
+    /// the old word, or `None` outside.
+    pub fn update(&mut self, binding: &Binding, offset: u32, change: impl Fn(u32) -> Option<u32>) -> Option<u32> {
+        if !inside(binding, offset) {
+            return None;
+        }
+        let address = binding.data.cast_mut().wrapping_add(offset as usize).cast::<u32>();
+        if !address.is_aligned() {
+            let old = self.load(binding, offset)?;
+            if let Some(new) = change(old) {
+                self.store(binding, offset, new);
+            }
+            return Some(old);
+        }
+        // SAFETY: aligned, inside the bound bytes, which were bound for writing; while tiles run side by side, programs
+        // touch them with atomic operations only (law N8).
+        let word = unsafe { AtomicU32::from_ptr(address) };
+        Some(match word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change) {
+            Ok(old) | Err(old) => old,
+        })
     }
 
     pub fn texture_info(&self, binding: &Binding) -> Option<TextureInfo> {

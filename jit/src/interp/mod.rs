@@ -41,6 +41,7 @@ impl Executor for Interpreter {
             code_bytes: 0,
             lanes: 4,
             pairs: 1,
+            writes: crate::order::writes(program),
         };
         Ok(Arc::new(Interpreted {
             kind: program.kind,

@@ -58,9 +58,9 @@ const MAX_LOOP: u32 = 220;
 
 /// Whether a program waits for its own results rather than for execution units: some loop's longest chain from one
 /// iteration's locals to the next's takes longer than its instructions would, spread over the units.
-pub(crate) fn pays(program: &Program) -> bool {
+pub(crate) fn pays(program: &Program) -> Result<(), Declined> {
     if !matches!(program.kind, ProgramKind::Fragment { .. }) {
-        return false;
+        return Err(Declined("no fragment program"));
     }
     let f = &program.function;
     let mut waits = false;
@@ -72,7 +72,11 @@ pub(crate) fn pays(program: &Program) -> bool {
         longest: 0,
     };
     shape.loops(&f.body, &mut waits);
-    waits
+    if waits {
+        Ok(())
+    } else {
+        Err(Declined("no loop waits for its own results"))
+    }
 }
 
 struct Shape<'a> {

@@ -16,20 +16,23 @@ mod isa;
 mod memory;
 mod perf;
 mod rates;
+mod report;
 pub mod widen;
 
 pub use isa::Features;
+pub use report::{FourLanes, Report, Spills};
 
 use crate::abi::Context;
-use crate::program::{CompileError, CompileStats, Compiled, Executor, Program};
+use crate::order;
+use crate::program::{CompileCounters, CompileError, CompileStats, Compiled, Executor, Program, Refusal};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::{CodegenError, Context as Codegen};
 use isa::Target;
 use memory::CodeMemory;
 use quadrille_frontend::ir::SpanId;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Above this many CLIF instructions code is compiled without optimisation: time grows faster than size.
 const OPTIMISED_INSTS: usize = 8_000;
@@ -59,6 +62,8 @@ pub struct JitOptions {
     pub features: Features,
     /// Whether fragment programs take two pairs at a time.
     pub interleave: Interleave,
+    /// Take eight lanes even where the order in which invocations write memory shows then (law N8).
+    pub relaxed: bool,
 }
 
 /// Two pairs in flight (law L4). Off by default until it is measured on whole frames.
@@ -73,15 +78,6 @@ pub enum Interleave {
     Always,
 }
 
-/// What the back end did so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct JitCounters {
-    /// Programs compiled.
-    pub programs: u64,
-    /// Programs that stayed at 4 lanes although 8 were wanted.
-    pub declined: u64,
-}
-
 /// Told a program's name and why it stays at four lanes.
 type DeclineReport = dyn Fn(&str, &widen::Declined) + Send + Sync;
 
@@ -91,6 +87,7 @@ pub struct Jit {
     target: Arc<Target>,
     wide: bool,
     interleave: Interleave,
+    relaxed: bool,
     counts: Arc<Counts>,
     on_decline: Option<Arc<DeclineReport>>,
 }
@@ -98,8 +95,12 @@ pub struct Jit {
 #[derive(Default)]
 struct Counts {
     programs: AtomicU64,
-    declined: AtomicU64,
+    eight_lanes: AtomicU64,
+    interleaved: AtomicU64,
+    refused: AtomicU64,
     names: AtomicU32,
+    /// Each once.
+    refusals: Mutex<Vec<Refusal>>,
 }
 
 impl Jit {
@@ -113,6 +114,7 @@ impl Jit {
             wide: options.lanes != Lanes::Four && target.avx2,
             target,
             interleave: options.interleave,
+            relaxed: options.relaxed,
             counts: Arc::default(),
             on_decline: None,
         })
@@ -122,14 +124,6 @@ impl Jit {
     pub fn on_decline(mut self, report: impl Fn(&str, &widen::Declined) + Send + Sync + 'static) -> Jit {
         self.on_decline = Some(Arc::new(report));
         self
-    }
-
-    /// What was compiled so far.
-    pub fn counters(&self) -> JitCounters {
-        JitCounters {
-            programs: self.counts.programs.load(Ordering::Relaxed),
-            declined: self.counts.declined.load(Ordering::Relaxed),
-        }
     }
 
     /// The CLIF of a program, as emitted for that many lanes (4 or 8): for inspection.
@@ -149,44 +143,80 @@ impl Jit {
     /// As [`Executor::compile`].
     pub fn machine_code(&self, program: &Program) -> Result<(Vec<u8>, u32), CompileError> {
         let built = self.build(program)?;
-        Ok((built.code, built.lanes))
+        Ok((built.code, built.report.lanes))
+    }
+
+    /// What compiling the program decides, costs and makes: for inspection. Counters stay as they are.
+    ///
+    /// # Errors
+    /// As [`Executor::compile`].
+    pub fn report(&self, program: &Program) -> Result<Report, CompileError> {
+        Ok(self.build(program)?.report)
+    }
+
+    /// Why the program must have four lanes, whatever the widener says.
+    fn must_be_four(&self, program: &Program) -> Option<FourLanes> {
+        if !self.wide {
+            Some(FourLanes::Chosen)
+        } else if !self.relaxed && order::writes(program).four_lanes() {
+            Some(FourLanes::Ordered)
+        } else {
+            None
+        }
     }
 
     fn build(&self, program: &Program) -> Result<Built, CompileError> {
         let name = self.counts.names.fetch_add(1, Ordering::Relaxed);
-        if self.wide {
-            let double = match self.interleave {
-                Interleave::Auto => interleave::pays(program),
-                Interleave::Never => false,
-                Interleave::Always => true,
-            };
-            let pairs = if double { 2 } else { 1 };
-            let built = self.generate(program, 8, pairs, name)?;
-            match widen::widen(&built.code) {
-                Ok(widened) => {
-                    return Ok(Built {
-                        code: widened.code,
-                        ..built
-                    });
-                }
-                Err(declined) => {
-                    self.counts.declined.fetch_add(1, Ordering::Relaxed);
-                    if let Some(report) = &self.on_decline {
-                        report(&program.name, &declined);
+        let why = match self.must_be_four(program) {
+            Some(why) => why,
+            None => {
+                let single = match self.interleave {
+                    Interleave::Auto => interleave::pays(program).err(),
+                    Interleave::Never => Some(interleave::Declined("switched off")),
+                    Interleave::Always => None,
+                };
+                let mut built = self.generate(program, 8, single, name)?;
+                let start = Instant::now();
+                match widen::widen(&built.code) {
+                    Ok(widened) => {
+                        built.report.widen = start.elapsed();
+                        if cfg!(debug_assertions) {
+                            widen::audit(&widened.code)
+                                .map_err(|why| CompileError::Internal(format!("widened code: {why}")))?;
+                        }
+                        built.code = widened.code;
+                        built.report.code_bytes = built.code.len();
+                        return Ok(built);
                     }
+                    Err(declined) => FourLanes::Declined(declined),
                 }
             }
-        }
-        self.generate(program, 4, 1, name)
+        };
+        let single = interleave::Declined("four lanes: the pair's two steps follow one another");
+        let mut built = self.generate(program, 4, Some(single), name)?;
+        built.report.four = Some(why);
+        Ok(built)
     }
 
-    fn generate(&self, program: &Program, lanes: u32, pairs: u32, name: u32) -> Result<Built, CompileError> {
-        let mut emitted = emit::emit(program, &self.target, lanes, pairs, name)?;
-        let mut pairs = 1;
-        if let Some(region) = &emitted.region {
-            match interleave::interleave(&mut emitted.function, region) {
-                Ok(()) => pairs = 2,
-                Err(interleave::Declined(_)) => emitted = emit::emit(program, &self.target, lanes, 1, name)?,
+    /// Code of one pair at a time if `single` says why, else of two where that can be done.
+    fn generate(
+        &self,
+        program: &Program,
+        lanes: u32,
+        single: Option<interleave::Declined>,
+        name: u32,
+    ) -> Result<Built, CompileError> {
+        let start = Instant::now();
+        let mut single = single.map(|why| why.0);
+        let mut emitted = emit::emit(program, &self.target, lanes, 2 - u32::from(single.is_some()), name)?;
+        if single.is_none() {
+            let doubled = match &emitted.region {
+                Some(region) => interleave::interleave(&mut emitted.function, region),
+                None => Err(interleave::Declined("no fragment program")),
+            };
+            if let Err(interleave::Declined(why)) = doubled {
+                single = Some(why);
+                emitted = emit::emit(program, &self.target, lanes, 1, name)?;
             }
         }
         let insts = emitted.function.dfg.num_insts();
@@ -198,6 +228,8 @@ impl Jit {
         let clif = perf::dump_directory().map(|_| emitted.function.display().to_string());
         let isa = self.target.isa(insts <= OPTIMISED_INSTS);
         let mut codegen = Codegen::for_function(emitted.function);
+        let emit = start.elapsed();
+        let start = Instant::now();
         let compiled = codegen
             .compile(&**isa, &mut ControlPlane::default())
             .map_err(|e| codegen_error(&e.inner))?;
@@ -216,32 +248,67 @@ impl Jit {
                 what: format!("a stack frame of {frame} bytes, the limit is {MAX_FRAME}"),
             });
         }
+        let code = compiled.buffer.data().to_vec();
         Ok(Built {
-            code: compiled.buffer.data().to_vec(),
+            report: Report {
+                lanes,
+                four: None,
+                pairs: 2 - u32::from(single.is_some()),
+                single,
+                instructions: emitted.instructions,
+                clif: insts,
+                code_bytes: code.len(),
+                frame,
+                emit,
+                codegen: start.elapsed(),
+                widen: Duration::ZERO,
+            },
+            code,
             clif,
             number: name,
-            lanes,
-            pairs,
             scratch_cells: emitted.scratch_cells,
             loops: emitted.loops,
             tables: emitted.tables,
-            instructions: emitted.instructions,
         })
+    }
+
+    fn count(&self, program: &Program, report: &Report) {
+        let add = |to: &AtomicU64| _ = to.fetch_add(1, Ordering::Relaxed);
+        add(&self.counts.programs);
+        if report.lanes == 8 {
+            add(&self.counts.eight_lanes);
+        }
+        if report.pairs == 2 {
+            add(&self.counts.interleaved);
+        }
+        let Some(FourLanes::Declined(declined)) = &report.four else {
+            return;
+        };
+        add(&self.counts.refused);
+        if let Some(report) = &self.on_decline {
+            report(&program.name, declined);
+        }
+        let refusal = Refusal {
+            program: program.name.clone(),
+            reason: declined.to_string(),
+        };
+        let mut refusals = self.counts.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if !refusals.contains(&refusal) {
+            refusals.push(refusal);
+        }
     }
 }
 
 /// Machine code with what belongs to it.
 struct Built {
     code: Vec<u8>,
+    report: Report,
     /// For dumps only.
     clif: Option<String>,
     number: u32,
-    lanes: u32,
-    pairs: u32,
     scratch_cells: usize,
     loops: Vec<Option<SpanId>>,
     tables: Vec<Box<[u32]>>,
-    instructions: usize,
 }
 
 fn codegen_error(error: &CodegenError) -> CompileError {
@@ -263,6 +330,24 @@ impl Executor for Jit {
         Arc::new(self.clone())
     }
 
+    fn counters(&self) -> CompileCounters {
+        let get = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        CompileCounters {
+            programs: get(&self.counts.programs),
+            eight_lanes: get(&self.counts.eight_lanes),
+            interleaved: get(&self.counts.interleaved),
+            refused: get(&self.counts.refused),
+        }
+    }
+
+    fn refusals(&self) -> Vec<Refusal> {
+        self.counts
+            .refusals
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
     fn compile(&self, program: &Program) -> Result<Arc<dyn Compiled>, CompileError> {
         let start = Instant::now();
         let built = self.build(program)?;
@@ -272,14 +357,15 @@ impl Executor for Jit {
         }
         let memory = CodeMemory::new(&built.code)?;
         perf::record(memory.address(), memory.len(), &format!("quadrille:{}", program.name));
-        self.counts.programs.fetch_add(1, Ordering::Relaxed);
+        self.count(program, &built.report);
         Ok(Arc::new(Native {
             stats: CompileStats {
                 time: start.elapsed(),
-                instructions: built.instructions,
+                instructions: built.report.instructions,
                 code_bytes: memory.len(),
-                lanes: built.lanes,
-                pairs: built.pairs,
+                lanes: built.report.lanes,
+                pairs: built.report.pairs,
+                writes: order::writes(program),
             },
             memory,
             scratch_cells: built.scratch_cells,

@@ -387,3 +387,73 @@ pub fn binding_arrays_select_per_lane(executor: &dyn Executor) {
     }
     assert_eq!(memory, want);
 }
+
+/// Law N8: the left quad before the right one, and in a quad instruction by instruction, lanes in turn: whatever lanes
+/// a step has.
+pub fn lanes_take_turns_in_one_order(executor: &dyn Executor) {
+    let op = |op| Op::BufferAtomic {
+        buffer: resource(0, false),
+        op,
+        access: ACCESS,
+    };
+    let p = cells_program(&[Kind::U32, Kind::U32], &[1], |b, a| {
+        let (zero, one, four, three) = (b.u32(0), b.u32(1), b.u32(4), b.u32(3));
+        let ticket = b.inst1(op(AtomicOp::Add), &[zero, one], Kind::U32);
+        let place = |b: &mut quadrille_frontend::ir::FunctionBuilder, n| {
+            let n = b.alu(Alu::And, &[n, three]);
+            let n = b.alu(Alu::IAdd, &[n, one]);
+            b.alu(Alu::IMul, &[n, four])
+        };
+        let to = place(b, ticket);
+        let store = Op::BufferStore {
+            buffer: resource(0, false),
+            access: ACCESS,
+        };
+        b.inst(store, &[to, a[0]], &[]);
+        let from = place(b, a[1]);
+        let load = Op::BufferLoad {
+            buffer: resource(0, false),
+            kind: Kind::U32,
+            access: ACCESS,
+        };
+        let seen = b.inst1(load, &[from], Kind::U32);
+        let mixed = b.alu(Alu::Xor, &[seen, ticket]);
+        let last = b.inst1(op(AtomicOp::Exchange), &[zero, mixed], Kind::U32);
+        vec![ticket, seen, last]
+    });
+    let mut bits = Bits(77);
+    let rows = 8 * 6;
+    let columns = [bits.column(rows), bits.column(rows)];
+    let mut words = [5u32, 1, 2, 3, 4];
+    let mut env = Env {
+        bindings: vec![buffer(&mut words)],
+        ..Env::default()
+    };
+    let compiled = compile(executor, &p);
+    let out = run_cells(&*compiled, &p, &columns, &mut env);
+    let mut want = [5u32, 1, 2, 3, 4];
+    for quad in (0..rows).step_by(4) {
+        let (mut ticket, mut seen) = ([0; 4], [0; 4]);
+        for lane in 0..4 {
+            ticket[lane] = want[0];
+            want[0] = want[0].wrapping_add(1);
+        }
+        for lane in 0..4 {
+            want[1 + (ticket[lane] & 3) as usize] = columns[0][quad + lane];
+        }
+        for lane in 0..4 {
+            seen[lane] = want[1 + (columns[1][quad + lane] & 3) as usize];
+        }
+        for lane in 0..4 {
+            let row = quad + lane;
+            let last = std::mem::replace(&mut want[0], seen[lane] ^ ticket[lane]);
+            assert_eq!(
+                [out[0][row], out[1][row], out[2][row]],
+                [ticket[lane], seen[lane], last],
+                "row {row}"
+            );
+        }
+    }
+    drop(env);
+    assert_eq!(words, want);
+}

@@ -13,6 +13,7 @@ use crate::texture::TextureError;
 use crate::tile::{OutOfBudget, TileJob, TileLists, TileStats, TileWorker};
 use crate::vertex::Primitives;
 use quadrille_jit::abi::Binding;
+use quadrille_jit::order::Writes;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -211,7 +212,7 @@ struct Execution<'a> {
     attachments: &'a Attachments,
     states: Vec<DrawState<'a>>,
     draws: Vec<PreparedDraw<'a>>,
-    /// Programs write memory: tiles run one by one, in order (law N8).
+    /// The order of writes to memory shows: chunks and tiles run one by one (law N8).
     serial: bool,
     grid: Grid,
 }
@@ -249,11 +250,12 @@ impl<'a> Execution<'a> {
             draws.push((primitives, states.len() as u32 - 1, draw.first_instance));
         }
         let edge = attachments.planes.tile_edge;
-        let serial = pass
-            .draws
+        let serial = states
             .iter()
-            .flat_map(|d| d.resources)
-            .any(|r| matches!(r, BoundResource::Writable(_)));
+            .flat_map(|s| [Some(&s.pipeline.vertex), s.pipeline.fragment.as_ref()])
+            .flatten()
+            .fold(Writes::Nothing, |all, program| all.and(program.stats().writes))
+            .serial();
         Execution {
             pool,
             memory,

@@ -37,7 +37,8 @@ impl<'a> WritableBytes<'a> {
     }
 }
 
-// SAFETY: an exclusive borrow of bytes; tiles that write it run one at a time (law N8), see `execute`.
+// SAFETY: an exclusive borrow of bytes; programs that write it run one at a time, or use atomic operations only (law N8),
+// see `execute`.
 unsafe impl Send for WritableBytes<'_> {}
 // SAFETY: as above; nothing is written through a shared `WritableBytes` except by programs of the pass.
 unsafe impl Sync for WritableBytes<'_> {}

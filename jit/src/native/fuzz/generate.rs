@@ -1,5 +1,6 @@
 //! Makes random programs: every operation, nested and divergent flow, locals, arrays, memory and textures, all from a
-//! seed. A lane writes only words of its own, so that no result depends on the order of lanes (law N8).
+//! seed. A lane writes only words of its own, so that no result depends on the order of lanes; in programs that
+//! [share](shares) words with others every result depends on it, and the order is the same everywhere (law N8).
 
 use crate::program::{Program, ProgramKind};
 use quadrille_frontend::ir::{
@@ -98,6 +99,13 @@ pub(super) struct Gen {
     left: i32,
     /// No texture and buffer access and no large arrays: what can be interleaved.
     simple: bool,
+    /// Lanes write one another's words.
+    shared: bool,
+}
+
+/// Whether lanes of that seed's program write one another's words.
+pub(super) fn shares(seed: u64) -> bool {
+    seed % 7 == 3
 }
 
 /// Words of the writable buffer that a lane owns.
@@ -299,7 +307,12 @@ impl Gen {
         let mask = self.b.u32(OWN_WORDS - 1);
         let word = self.b.alu(Alu::And, &[v, mask]);
         let stride = self.b.u32(OWN_WORDS);
-        let first = self.b.alu(Alu::IMul, &[self.id, stride]);
+        let mut owner = self.id;
+        if self.shared {
+            let three = self.b.u32(3);
+            owner = self.b.alu(Alu::And, &[owner, three]);
+        }
+        let first = self.b.alu(Alu::IMul, &[owner, stride]);
         let word = self.b.alu(Alu::IAdd, &[first, word]);
         let four = self.b.u32(4);
         self.b.alu(Alu::IMul, &[word, four])
@@ -747,6 +760,7 @@ pub(super) fn generate(seed: u64, fragment: bool, samples: u8) -> Program {
         fragment,
         left,
         simple: seed & 9 == 9,
+        shared: shares(seed),
     };
     let label = g.b.begin_block();
     g.open.push(Open { label, is_loop: false });

@@ -138,7 +138,7 @@ fn transfer(step: &Step, state: &mut State) -> Result<(), Declined> {
         return Ok(());
     };
     match form {
-        Form::Lane | Form::Accumulate => {
+        Form::Lane | Form::Blend | Form::Accumulate => {
             let count = inst.op_count();
             let same = count == 3
                 && inst.op_kind(2) == OpKind::Register
@@ -180,10 +180,14 @@ fn transfer(step: &Step, state: &mut State) -> Result<(), Declined> {
                 return Err(half());
             }
         }
-        Form::ScalarDefine => state.set(inst.op0_register(), false),
-        Form::ScalarUse => {
+        Form::ScalarDefine | Form::LegacyDefine(_) => state.set(inst.op0_register(), false),
+        Form::ScalarUse | Form::LegacyUse(_) => {
             if step.is_stack() && inst.op_kind(0) == OpKind::Memory {
                 state.slots.insert(inst.memory_displacement64() as i64, false);
+            } else if form == Form::LegacyUse(iced_x86::Code::VEX_Vmovss_m32_xmm) && inst.op0_kind() == OpKind::Register
+            {
+                // The other encoding of a move to a register's lowest lane.
+                state.set(inst.op0_register(), false);
             }
         }
     }

@@ -10,6 +10,8 @@ use iced_x86::Code;
 pub(super) enum Form {
     /// Per-lane or per-half computation: operand 0 from the others; set VEX.L.
     Lane,
+    /// As `Lane`, with a bit of the immediate for each of four lanes: they are repeated for the upper quad.
+    Blend,
     /// As `Lane`, operand 0 is also a source (fused multiply-add).
     Accumulate,
     /// Shift of operand 1 by a count in the low half of operand 2, whatever the width; set VEX.L.
@@ -28,6 +30,10 @@ pub(super) enum Form {
     ScalarDefine,
     /// Reads the lowest lane only, into memory, flags or a general register; left as it is.
     ScalarUse,
+    /// `ScalarDefine` in a legacy SSE form: becomes this VEX form, so that nothing mixes SSE and AVX.
+    LegacyDefine(Code),
+    /// `ScalarUse` in a legacy SSE form: becomes this VEX form.
+    LegacyUse(Code),
 }
 
 /// The form of an instruction that touches vector registers, or `None` to decline.
@@ -51,11 +57,9 @@ pub(super) fn form(code: Code) -> Option<Form> {
         | VEX_Vcmpps_xmm_xmm_xmmm128_imm8
         | VEX_Vsqrtps_xmm_xmmm128
         | VEX_Vroundps_xmm_xmmm128_imm8
-        | VEX_Vblendps_xmm_xmm_xmmm128_imm8
         | VEX_Vblendvps_xmm_xmm_xmmm128_xmm
         | VEX_Vpblendvb_xmm_xmm_xmmm128_xmm
         | VEX_Vpblendw_xmm_xmm_xmmm128_imm8
-        | VEX_Vpblendd_xmm_xmm_xmmm128_imm8
         | VEX_Vshufps_xmm_xmm_xmmm128_imm8
         | VEX_Vpshufd_xmm_xmmm128_imm8
         | VEX_Vpshuflw_xmm_xmmm128_imm8
@@ -96,6 +100,7 @@ pub(super) fn form(code: Code) -> Option<Form> {
         | VEX_Vcvtdq2ps_xmm_xmmm128
         | VEX_Vcvttps2dq_xmm_xmmm128
         | VEX_Vcvtps2dq_xmm_xmmm128 => Form::Lane,
+        VEX_Vblendps_xmm_xmm_xmmm128_imm8 | VEX_Vpblendd_xmm_xmm_xmmm128_imm8 => Form::Blend,
         VEX_Vfmadd132ps_xmm_xmm_xmmm128
         | VEX_Vfmadd213ps_xmm_xmm_xmmm128
         | VEX_Vfmadd231ps_xmm_xmm_xmmm128
@@ -165,21 +170,21 @@ pub(super) fn form(code: Code) -> Option<Form> {
         | VEX_Vfnmadd231ss_xmm_xmm_xmmm32
         | VEX_Vfnmsub132ss_xmm_xmm_xmmm32
         | VEX_Vfnmsub213ss_xmm_xmm_xmmm32
-        | VEX_Vfnmsub231ss_xmm_xmm_xmmm32
-        | Movss_xmm_xmmm32
-        | Movd_xmm_rm32 => Form::ScalarDefine,
+        | VEX_Vfnmsub231ss_xmm_xmm_xmmm32 => Form::ScalarDefine,
+        Movss_xmm_xmmm32 => Form::LegacyDefine(VEX_Vmovss_xmm_m32),
+        Movd_xmm_rm32 => Form::LegacyDefine(VEX_Vmovd_xmm_rm32),
+        Movss_xmmm32_xmm => Form::LegacyUse(VEX_Vmovss_m32_xmm),
+        Movd_rm32_xmm => Form::LegacyUse(VEX_Vmovd_rm32_xmm),
+        Ucomiss_xmm_xmmm32 => Form::LegacyUse(VEX_Vucomiss_xmm_xmmm32),
+        Cvttss2si_r32_xmmm32 => Form::LegacyUse(VEX_Vcvttss2si_r32_xmmm32),
+        Cvttss2si_r64_xmmm32 => Form::LegacyUse(VEX_Vcvttss2si_r64_xmmm32),
         VEX_Vmovss_m32_xmm
         | VEX_Vmovsd_m64_xmm
         | VEX_Vmovd_rm32_xmm
         | VEX_Vmovq_rm64_xmm
         | VEX_Vucomiss_xmm_xmmm32
         | VEX_Vcvttss2si_r32_xmmm32
-        | VEX_Vcvttss2si_r64_xmmm32
-        | Cvttss2si_r32_xmmm32
-        | Cvttss2si_r64_xmmm32
-        | Movss_xmmm32_xmm
-        | Movd_rm32_xmm
-        | Ucomiss_xmm_xmmm32 => Form::ScalarUse,
+        | VEX_Vcvttss2si_r64_xmmm32 => Form::ScalarUse,
         _ => return None,
     })
 }

@@ -15,9 +15,12 @@
 //! a value that is valid only in the low quad never reaches a 32-byte store or a mask test (flow.rs); an instruction
 //! that isn't in the table (forms.rs) is never passed on.
 
+mod audit;
 mod flow;
 mod forms;
 mod rewrite;
+
+pub use audit::{Audit, audit};
 
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 
@@ -101,9 +104,13 @@ pub fn widen(code: &[u8]) -> Result<Widened, Declined> {
     rewrite::rewrite(code, &steps)
 }
 
-fn decode(code: &[u8]) -> Result<Vec<Step>, Declined> {
+/// All instructions of a function, without the constants behind them.
+///
+/// # Errors
+/// What doesn't decode, or branches elsewhere.
+pub fn instructions(code: &[u8]) -> Result<Vec<Instruction>, Declined> {
     let mut decoder = Decoder::with_ip(64, code, 0, DecoderOptions::NONE);
-    let mut steps = Vec::with_capacity(code.len() / 5);
+    let mut all = Vec::with_capacity(code.len() / 5);
     // Constants follow the code; the nearest one that an instruction names is where the code ends at the latest.
     let mut end = code.len() as u64;
     let mut last_target = 0;
@@ -141,30 +148,30 @@ fn decode(code: &[u8]) -> Result<Vec<Step>, Declined> {
                 });
             }
         }
-        let vector = (0..inst.op_count())
-            .any(|n| inst.op_kind(n) == OpKind::Register && inst.op_register(n).is_vector_register());
-        let form = if vector {
-            match forms::form(inst.code()) {
-                Some(form) => Some(form),
-                None => {
-                    return Err(Declined::Instruction {
-                        offset,
-                        code: format!("{:?}", inst.code()),
-                    });
-                }
-            }
-        } else {
-            None
-        };
-        if inst.code() == Code::VEX_Vzeroupper {
-            return Err(Declined::Instruction {
-                offset,
-                code: "VEX_Vzeroupper".into(),
-            });
-        }
-        steps.push(Step { inst, form });
+        all.push(inst);
     }
-    Ok(steps)
+    Ok(all)
+}
+
+/// Whether an operand is a vector register.
+fn is_vector(inst: &Instruction) -> bool {
+    (0..inst.op_count()).any(|n| inst.op_kind(n) == OpKind::Register && inst.op_register(n).is_vector_register())
+}
+
+fn decode(code: &[u8]) -> Result<Vec<Step>, Declined> {
+    let step = |inst: Instruction| {
+        let known = !is_vector(&inst) && inst.code() != Code::VEX_Vzeroupper;
+        let form = forms::form(inst.code()).filter(|_| !known);
+        if known || form.is_some() {
+            Ok(Step { inst, form })
+        } else {
+            Err(Declined::Instruction {
+                offset: inst.ip() as u32,
+                code: format!("{:?}", inst.code()),
+            })
+        }
+    };
+    instructions(code)?.into_iter().map(step).collect()
 }
 
 #[cfg(test)]

@@ -88,13 +88,30 @@ impl Rewriter<'_> {
                 let i = Instruction::with3(new, r, r, r).map_err(|_| undecodable(step))?;
                 self.encode_as(step, i)
             }
-            Some(Form::Lane | Form::Accumulate | Form::Shift | Form::Move | Form::Broadcast | Form::Test) => {
+            // The register form of movss keeps the other lanes.
+            Some(Form::LegacyDefine(Code::VEX_Vmovss_xmm_m32) | Form::LegacyUse(Code::VEX_Vmovss_m32_xmm))
+                if inst.op0_kind() == OpKind::Register && inst.op1_kind() == OpKind::Register =>
+            {
+                let (to, from) = (inst.op0_register(), inst.op1_register());
+                let i =
+                    Instruction::with3(Code::VEX_Vmovss_xmm_xmm_xmm, to, to, from).map_err(|_| undecodable(step))?;
+                self.encode_as(step, i)
+            }
+            Some(Form::LegacyDefine(new) | Form::LegacyUse(new)) => self.encode(step, |i| i.set_code(new)),
+            Some(
+                Form::Lane | Form::Blend | Form::Accumulate | Form::Shift | Form::Move | Form::Broadcast | Form::Test,
+            ) => {
                 if step.is_stack() && inst.memory_displacement64() != 0 {
                     self.displace(step, true)
                 } else {
                     let start = self.out.len();
                     self.copy(step)?;
                     set_l(&mut self.out[start..]);
+                    if step.form == Some(Form::Blend)
+                        && let Some(immediate) = self.out.last_mut()
+                    {
+                        *immediate = both_quads(*immediate);
+                    }
                     Ok(())
                 }
             }
@@ -207,6 +224,9 @@ impl Rewriter<'_> {
             if widen {
                 widen_code(i);
                 widen_registers(i);
+                if step.form == Some(Form::Blend) {
+                    i.set_immediate8(both_quads(i.immediate8()));
+                }
             }
         })
     }
@@ -325,6 +345,11 @@ fn set_l(bytes: &mut [u8]) {
         0xc4 => bytes[2] |= 4,
         _ => {}
     }
+}
+
+/// Four lanes' bits, for eight.
+fn both_quads(bits: u8) -> u8 {
+    bits & 15 | bits << 4
 }
 
 fn to_ymm(r: Register) -> Register {
