@@ -5,7 +5,7 @@ use super::limits::Limits;
 use super::queue::Queue;
 use super::turn::Turnstile;
 use quadrille_jit::interp::Interpreter;
-use quadrille_jit::{CompileError, Executor, Jit, JitOptions};
+use quadrille_jit::{CompileCounters, CompileError, Executor, Jit, JitOptions, Refusal};
 use quadrille_raster::pass::PassMemory;
 use quadrille_raster::pool::Pool;
 use quadrille_raster::texture::MemoryBudget;
@@ -214,6 +214,16 @@ impl Device {
     /// What works differently from what was asked for, such as the interpreter in place of native code.
     pub fn warnings(&self) -> &[String] {
         &self.0.warnings
+    }
+
+    /// What was compiled for this device's pipelines, and in what form.
+    pub fn compile_counters(&self) -> CompileCounters {
+        self.0.executor.counters()
+    }
+
+    /// Programs that run with 4 lanes only because their code could not be widened to 8: slower, not wrong. Each once.
+    pub fn refusals(&self) -> Vec<Refusal> {
+        self.0.executor.refusals()
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {

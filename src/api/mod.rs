@@ -65,6 +65,8 @@ pub use texture::{
 };
 pub use usage::{BufferUsages, ShaderStages, TextureUsages};
 
+pub use quadrille_jit::{CompileCounters, Refusal};
+
 // Shared with the rasterizer, so that there is one definition of each.
 pub use quadrille_raster::format::{Aspect as TextureAspect, FormatInfo, Kind as FormatKind, TextureFormat};
 pub use quadrille_raster::pipeline::{

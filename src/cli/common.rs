@@ -170,10 +170,33 @@ impl CommonArgs {
         Ok(device)
     }
 
+    /// Warns of programs that could not be widened to 8 lanes, each once.
+    pub fn tell_refusals(&self, device: &Device) {
+        if self.tells(LogLevel::Warn) {
+            for refusal in device.refusals() {
+                super::report::warning(&format!(
+                    "{} runs with 4 lanes, at about half the speed of 8: {}",
+                    refusal.program, refusal.reason
+                ));
+            }
+        }
+    }
+
     /// Whether messages of a level are printed.
     pub fn tells(&self, level: LogLevel) -> bool {
         level <= if self.quiet { LogLevel::Error } else { self.log }
     }
+}
+
+/// What was compiled, by name.
+pub fn compile_counts(device: &Device) -> [(&'static str, u64); 4] {
+    let c = device.compile_counters();
+    [
+        ("programs", c.programs),
+        ("programs_at_8_lanes", c.eight_lanes),
+        ("programs_interleaved", c.interleaved),
+        ("programs_refused", c.refused),
+    ]
 }
 
 #[cfg(test)]

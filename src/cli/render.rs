@@ -8,7 +8,7 @@
 //!
 //! The picture is written whole or not at all; standard output gets one summary line, the terminal a progress line.
 
-use super::common::{CommonArgs, Failure, LogLevel};
+use super::common::{CommonArgs, Failure, LogLevel, compile_counts};
 use super::{interrupt, report};
 use clap::{Parser, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -254,6 +254,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     write(&args.output, width, height, &pixels)?;
     let writing = clock.elapsed();
     progress.finish();
+    args.common.tell_refusals(&device);
 
     let prepare = prepared.stats();
     if !args.common.quiet {
@@ -273,6 +274,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             ("draw calls", prepare.draws),
             ("pipelines", prepare.pipelines),
         ] {
+            println!("  {name:<20} {count:>14}");
+        }
+        for (name, count) in compile_counts(&device) {
             println!("  {name:<20} {count:>14}");
         }
         for (name, time) in [

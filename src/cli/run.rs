@@ -7,12 +7,12 @@
 //!
 //! Frames are not overlapped. The readback and the PNG are outside of every figure.
 
-use super::common::{CommonArgs, Failure};
+use super::common::{CommonArgs, Failure, compile_counts};
 use super::{interrupt, report};
 use clap::Parser;
 use quadrille::files;
 use quadrille::job::{self, LoadOptions, PrepareOptions};
-use quadrille::{CancelFlag, SubmitStats};
+use quadrille::{CancelFlag, Device, SubmitStats};
 use std::io::Write;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -110,6 +110,7 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
 
     let measured = measure(args, &mut prepared, &cancel)?;
     let rss_peak = status_mib("VmHWM");
+    args.common.tell_refusals(&device);
 
     if let Some(out) = &args.output {
         let image = prepared.read_output()?;
@@ -136,6 +137,7 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
         "load_1m": load_1m,
         "scale": args.scale.0.get(),
         "stats": stats_json(&first_stats),
+        "compile": compile_json(&device),
     });
     if let Some(path) = &args.json {
         files::write_atomically(path, |out| {
@@ -148,6 +150,9 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
     }
     if args.common.stats {
         report::print(&first_stats.to_string());
+        for (name, count) in compile_counts(&device) {
+            report::print(&format!("  {name:<20} {count:>14}\n"));
+        }
     }
     Ok(())
 }
@@ -215,6 +220,20 @@ fn stats_json(stats: &SubmitStats) -> serde_json::Value {
     for (name, time) in stats.times() {
         all.insert(format!("{name}_ms"), rounded(ms(time)).into());
     }
+    all.into()
+}
+
+fn compile_json(device: &Device) -> serde_json::Value {
+    let mut all: serde_json::Map<String, serde_json::Value> = compile_counts(device)
+        .into_iter()
+        .map(|(name, count)| (name.to_owned(), count.into()))
+        .collect();
+    let refusals: Vec<_> = device
+        .refusals()
+        .into_iter()
+        .map(|r| serde_json::json!({ "program": r.program, "reason": r.reason }))
+        .collect();
+    all.insert("refusals".into(), refusals.into());
     all.into()
 }
 

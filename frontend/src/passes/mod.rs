@@ -150,6 +150,7 @@ pub fn optimize(
         stats: PassStats::default(),
     };
     p.check("assembly")?;
+    p.run("assembly", |_, _| ())?;
     // Protected locals count as outputs until contraction has seen what is written to them.
     p.simplify(invariant)?;
     p.if_convert(invariant)?;
@@ -181,7 +182,7 @@ pub fn optimize(
     p.run("hoist", |f, resources| hoist::run(f, resources, &rates))?;
     p.run("cse", cse::run)?;
     p.run("dce", dce::run)?;
-    p.run("group", |f, resources| group::run(f, resources))?;
+    p.run("group", group::run)?;
     p.run("compact", |f, _| compact::run(f, &mut []))?;
     Ok((p.function, p.stats))
 }

@@ -9,6 +9,7 @@
 //! Code has no relocations: what it calls it finds through the context, or at addresses that stand in it. So a program
 //! is one run of position-independent bytes, freed when the last [`Compiled`] of it is dropped.
 
+mod disassemble;
 mod emit;
 mod flow;
 mod interleave;
@@ -144,6 +145,23 @@ impl Jit {
     pub fn machine_code(&self, program: &Program) -> Result<(Vec<u8>, u32), CompileError> {
         let built = self.build(program)?;
         Ok((built.code, built.report.lanes))
+    }
+
+    /// The program's machine code as text, with names for branch targets, constants and known addresses.
+    ///
+    /// # Errors
+    /// As [`Executor::compile`], and where the code isn't x86-64's.
+    pub fn disassemble(&self, program: &Program) -> Result<String, CompileError> {
+        if !self.target.x86 {
+            return Err(CompileError::Unsupported {
+                what: "disassembly of this architecture's code".into(),
+                executor: "jit",
+                span: None,
+            });
+        }
+        let built = self.build(program)?;
+        disassemble::disassemble(&built.code, &emit::known_addresses())
+            .map_err(|e| CompileError::Internal(e.to_string()))
     }
 
     /// What compiling the program decides, costs and makes: for inspection. Counters stay as they are.

@@ -7,6 +7,7 @@
 //!
 //! Fixed function is IR too: the interpreter runs the same program as native code.
 
+mod alone;
 mod blend;
 mod codec;
 mod depth;
@@ -19,13 +20,14 @@ mod state;
 mod validate;
 mod vertex;
 
+pub use alone::alone;
 pub use interface::{Varying, VertexInput, VertexSource};
 
 pub use state::*;
 
 use crate::layout::PlaneLayout;
 use quadrille_frontend::ir::{self, Arena, Binding, Function, Resource, Shader};
-use quadrille_frontend::passes;
+use quadrille_frontend::passes::{self, PassStats};
 
 use quadrille_jit::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
 use std::sync::Arc;
@@ -165,6 +167,8 @@ pub struct Programs {
     pub vertex: Program,
     /// The fragment program, if anything can be written.
     pub fragment: Option<Program>,
+    /// Time and size after each pass, of both.
+    pub passes: [PassStats; 2],
 }
 
 impl RenderPipeline {
@@ -244,7 +248,7 @@ impl Built {
             cells_in: inputs.count,
             cells_out: interface::FIRST_VARYING_CELL + link.varyings.len() as u32,
         };
-        let vertex = program(assembled, kind, Some(&vertex.0), &slots).map_err(pass)?;
+        let (vertex, vertex_passes) = program(assembled, kind, Some(&vertex.0), &slots).map_err(pass)?;
 
         let fragment = desc.fragment.map(inlined).transpose().map_err(pass)?;
         let traits = fragment
@@ -252,6 +256,7 @@ impl Built {
             .map(|(s, f)| fragment::Traits::of(s, f))
             .unwrap_or_default();
         let writes = desc.fragment.is_some() || desc.depth_stencil.is_some();
+        let mut fragment_passes = PassStats::default();
         let fragment = if writes {
             let shader = fragment.as_ref().map(|(s, f)| (s, f));
             let assembled = fragment::assemble(desc, &planes, shader, traits, &link);
@@ -259,12 +264,18 @@ impl Built {
                 samples: desc.multisample.count as u8,
                 plane_stride: planes.plane_stride(),
             };
-            Some(program(assembled, kind, shader.map(|s| s.0), &slots).map_err(pass)?)
+            let (program, passes) = program(assembled, kind, shader.map(|s| s.0), &slots).map_err(pass)?;
+            fragment_passes = passes;
+            Some(program)
         } else {
             None
         };
         Ok(Built {
-            programs: Programs { vertex, fragment },
+            programs: Programs {
+                vertex,
+                fragment,
+                passes: [vertex_passes, fragment_passes],
+            },
             inputs,
             link,
             planes,
@@ -287,23 +298,28 @@ fn program(
     kind: ProgramKind,
     shader: Option<&Shader>,
     slots: &[Slot],
-) -> Result<Program, passes::PassError> {
-    let (resources, mut sources) = match shader {
+) -> Result<(Program, PassStats), passes::PassError> {
+    let (resources, sources) = match shader {
         Some(s) => (s.resources.clone(), s.sources.clone()),
         None => (Arena::new(), ir::Sources::default()),
     };
     let name = assembled.function.name.clone();
-    let function = passes::optimize_program(assembled.function, &resources, &assembled.invariant, &mut sources)?;
+    let options = passes::Options {
+        invariant: &assembled.invariant,
+        ..passes::Options::default()
+    };
+    let (function, stats) = passes::optimize(assembled.function, &resources, &options)?;
     let slot_of = |r: &Resource| slots.iter().find(|s| s.binding == r.binding).map_or(0, |s| s.slot);
     let slots = resources.iter().map(|(_, r)| slot_of(r)).collect();
-    Ok(Program {
+    let program = Program {
         name,
         kind,
         function,
         resources,
         slots,
         sources,
-    })
+    };
+    Ok((program, stats))
 }
 
 /// The slots of both stages' resources, ordered by binding.

@@ -24,6 +24,14 @@ struct Call<'a> {
     mask: cl::Value,
 }
 
+/// Addresses that calls leave in code, and their names.
+pub(super) fn known_addresses() -> Vec<(u64, &'static str)> {
+    vec![
+        (sample_each as *const () as usize as u64, "sample_each"),
+        (fma_cells as *const () as usize as u64, "fma_cells"),
+    ]
+}
+
 impl Emitter<'_, '_> {
     pub(super) fn sample(
         &mut self,

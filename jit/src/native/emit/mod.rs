@@ -50,6 +50,13 @@ const BITS: MemFlagsData = MemFlagsData::new().with_endianness(Endianness::Littl
 /// Words that loads from nowhere read: a null texture's sizes, a word out of bounds.
 static ZEROS: [u64; 8] = [0; 8];
 
+/// Addresses that stand in code as numbers, and their names.
+pub(super) fn known_addresses() -> Vec<(u64, &'static str)> {
+    let mut known = calls::known_addresses();
+    known.push((ZEROS.as_ptr().addr() as u64, "zeros"));
+    known
+}
+
 /// A finished CLIF function with what belongs to it.
 pub(crate) struct Emitted {
     /// The function.
