@@ -339,3 +339,132 @@ fn r_ps_28_promised_depth_and_its_resolve() {
         .to_string();
     assert!(text.contains("can't be resolved"), "{text}");
 }
+
+/// R-OM-40 from WGSL: two sources at location 0. R-OM-50, and depth bounds, as extended state.
+#[test]
+fn r_om_40_50_second_sources_and_logic_operations() {
+    let scene = Scene::new();
+    let module = scene
+        .device
+        .create_shader_module(ShaderModuleDescriptor {
+            label: Some("dual.wgsl"),
+            source: ShaderSource::Wgsl(
+                "enable dual_source_blending;
+                 struct Two {
+                     @location(0) @blend_src(0) color: vec4f,
+                     @location(0) @blend_src(1) factor: vec4f,
+                 }
+                 @fragment fn dual() -> Two { return Two(vec4f(0.125, 0.25, 0.375, 1), vec4f(0.5, 0.25, 0, 1)); }
+                 @fragment fn bits() -> @location(0) vec4u { return vec4u(0x1cc, 0xcc, 0xcc, 0xcc); }"
+                    .into(),
+            ),
+        })
+        .expect("compiles");
+    let over = BlendState {
+        color: BlendComponent {
+            operation: BlendOperation::Add,
+            src_factor: BlendFactor::One,
+            dst_factor: BlendFactor::Src1,
+        },
+        alpha: BlendComponent::default(),
+    };
+    let cases = [
+        ("dual", TextureFormat::Rgba8Unorm, Some(over), None, [32, 96, 96, 255]),
+        (
+            "bits",
+            TextureFormat::Rgba8Uint,
+            None,
+            Some(LogicOperation::Xor),
+            [0x66; 4],
+        ),
+    ];
+    for (entry, format, blend, logic_op, expected) in cases {
+        let texture = scene.texture(format, 1);
+        texture
+            .write(&if blend.is_some() { [0, 128, 255, 255] } else { [0xaa; 4] }.repeat(64))
+            .expect("written");
+        let target = view(&texture);
+        let targets = [Some(ColorTargetState {
+            blend,
+            ..ColorTargetState::new(format)
+        })];
+        let pipeline = scene
+            .device
+            .create_render_pipeline(&RenderPipelineDescriptor {
+                extended: ExtendedState {
+                    logic_op,
+                    ..ExtendedState::default()
+                },
+                ..RenderPipelineDescriptor::new(
+                    VertexState::new(&scene.module, "vs", &[]),
+                    Some(FragmentState::new(&module, entry, &targets)),
+                )
+            })
+            .expect("a pipeline");
+        let attachments = [Some(RenderPassColorAttachment {
+            ops: Operations::load(),
+            ..RenderPassColorAttachment::new(&target)
+        })];
+        let pass = RenderPassDescriptor {
+            color_attachments: &attachments,
+            ..RenderPassDescriptor::default()
+        };
+        scene.draw(&pass, &pipeline, &[]);
+        assert_eq!(texture.read().expect("read")[..4], expected, "{entry}");
+    }
+}
+
+/// R-OM-8, R-OM-70: attachments of one pass agree in size and samples, resolves in size and format.
+#[test]
+fn r_om_8_70_attachments_must_agree() {
+    let scene = Scene::new();
+    let texture = |format, samples, size| {
+        let texture = scene
+            .device
+            .create_texture(&TextureDescriptor {
+                label: Some("t"),
+                size: Extent3d::new_2d(size, size),
+                format,
+                sample_count: samples,
+                usage: TextureUsages::RENDER_ATTACHMENT,
+                ..TextureDescriptor::default()
+            })
+            .expect("a texture");
+        view(&texture)
+    };
+    let rgba = TextureFormat::Rgba8Unorm;
+    let color = texture(rgba, 4, 8);
+    let begin = |depth: Option<&TextureView>, resolve: Option<&TextureView>| {
+        let mut encoder = scene
+            .device
+            .create_command_encoder(&CommandEncoderDescriptor::default());
+        let attachments = [Some(RenderPassColorAttachment {
+            resolve_target: resolve,
+            ..RenderPassColorAttachment::new(&color)
+        })];
+        encoder
+            .begin_render_pass(&RenderPassDescriptor {
+                color_attachments: &attachments,
+                depth_stencil_attachment: depth.map(|view| RenderPassDepthStencilAttachment {
+                    view,
+                    depth_ops: Some(Operations::clear(1.0)),
+                    stencil_ops: None,
+                }),
+                ..RenderPassDescriptor::default()
+            })
+            .map(|_| ())
+            .map_err(|e| e.to_string())
+    };
+    let depth = TextureFormat::Depth24Plus;
+    assert_eq!(begin(Some(&texture(depth, 4, 8)), Some(&texture(rgba, 1, 8))), Ok(()));
+    for wrong in [texture(depth, 1, 8), texture(depth, 4, 4)] {
+        assert!(begin(Some(&wrong), None).is_err());
+    }
+    for wrong in [
+        texture(rgba, 4, 8),
+        texture(rgba, 1, 4),
+        texture(TextureFormat::Rgba8UnormSrgb, 1, 8),
+    ] {
+        assert!(begin(None, Some(&wrong)).is_err());
+    }
+}

@@ -243,7 +243,8 @@ pub enum Op {
         kind: Kind,
     },
     /// Makes the active lanes helpers where the operand (bool) is true, and no helpers where it is false: how a program
-    /// that shades sample by sample starts each sample's invocation (R-RAST-93, R-PS-55).
+    /// that shades sample by sample starts each sample's invocation (R-RAST-93, R-PS-55). Lanes that cover nothing must
+    /// stay helpers: executors may leave quads of such lanes out.
     SetHelper,
     /// Writes the lane's word of an output cell (operand: value), all lanes.
     CellStore {

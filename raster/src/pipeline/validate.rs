@@ -196,6 +196,11 @@ impl Check<'_> {
         if !info.depth && (ds.depth_write_enabled || ds.depth_compare != CompareFunction::Always) {
             return self.invalid(format!("{} has no depth to test or write", info.name));
         }
+        let trivial = ds.stencil_front.is_trivial() && ds.stencil_back.is_trivial();
+        // R-OM-20: Direct3D leaves such a test out.
+        if !info.stencil && !trivial && self.desc.rules == Rules::WebGpu {
+            return self.invalid(format!("{} has no stencil to test or write", info.name));
+        }
         let points = !matches!(
             self.desc.primitive.topology,
             PrimitiveTopology::TriangleList | PrimitiveTopology::TriangleStrip

@@ -76,7 +76,8 @@ fn texel(image: &Image, format: TextureFormat, x: usize) -> [u8; 16] {
     out
 }
 
-/// Every format, every rule of conversion, against the scalar definitions; sRGB within a code (0.6 are allowed).
+/// Every format, every rule of conversion, against the scalar definitions; sRGB within a code (0.6 are allowed). R-OM-42:
+/// formats of 5 and 6 bits convert directly. R-PS-133, R-PS-134: narrowing of floats and integers.
 #[test]
 fn r_om_38_39_every_format_stores_what_the_rules_say() {
     for format in renderable() {
@@ -104,7 +105,7 @@ fn r_om_38_39_every_format_stores_what_the_rules_say() {
     }
 }
 
-/// R-OM-39: the two roundings to half floats.
+/// R-OM-39, R-PS-132: the two roundings to half floats.
 #[test]
 fn r_om_39_half_floats_under_both_rules() {
     for (rules, expected) in [

@@ -10,6 +10,7 @@ mod geometry;
 mod invariance;
 mod multisample;
 mod output;
+mod pixel;
 mod samples;
 mod stencil;
 mod support;

@@ -1,8 +1,8 @@
 //! Small frames: vertices in pixels, a handful of shaders, every attachment read back.
 
 use quadrille_frontend::ir::{
-    Access, Arena, AtomicOp, Binding, Builtin, DepthOutput, FunctionBuilder, Handle, Input, Interpolation, Kind, Op,
-    OutOfBounds, Output, Resource, ResourceClass, ResourceRef, Sampling, Semantic, Shader, Stage, Value,
+    Access, Arena, AtomicOp, Binding, Builtin, DepthOutput, FunctionBuilder, Handle, Input, Interpolation, Kind, Local,
+    Op, OutOfBounds, Output, Resource, ResourceClass, ResourceRef, Sampling, Semantic, Shader, Stage, Value,
 };
 use quadrille_jit::native::{Jit, JitOptions, Lanes};
 use quadrille_jit::{Executor, interp::Interpreter};
@@ -203,8 +203,13 @@ impl Build {
     /// Writes an output.
     pub fn write(&mut self, semantic: Semantic, value: Value) {
         let kind = self.b.kind(value);
-        let local = self.b.local("output", kind);
+        let local = self.output(semantic, kind);
         self.b.set(local, value);
+    }
+
+    /// Declares an output: whatever the local holds at the end.
+    pub fn output(&mut self, semantic: Semantic, kind: Kind) -> Handle<Local> {
+        let local = self.b.local("output", kind);
         self.outputs.push(Output {
             name: "output".into(),
             semantic,
@@ -212,6 +217,7 @@ impl Build {
             local,
             invariant: false,
         });
+        local
     }
 
     fn finish(self, stage: Stage) -> Shader {
