@@ -85,6 +85,7 @@ fn render(executor: &dyn Executor, threads: usize) -> Vec<u8> {
                 x1: 256,
                 y1: 256,
             },
+            more_viewports: &[],
             stencil_reference: 0,
             blend_constant: [0.0; 4],
         }],

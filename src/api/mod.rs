@@ -71,9 +71,9 @@ pub use quadrille_jit::{CompileCounters, Refusal};
 pub use quadrille_raster::format::{Aspect as TextureAspect, FormatInfo, Kind as FormatKind, TextureFormat};
 pub use quadrille_raster::pipeline::{
     BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, CompareFunction, CullMode,
-    DepthStencilState, ExtendedState, FrontFace, IndexFormat, LogicOperation, MultisampleState, PipelineStats,
-    PrimitiveState, PrimitiveTopology, Rules, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout,
-    VertexStepMode,
+    DepthStencilState, ExtendedPrimitiveState, ExtendedState, FillMode, FrontFace, IndexFormat, LineMode,
+    LogicOperation, MultisampleState, PipelineStats, PointMode, PrimitiveState, PrimitiveTopology, ProvokingVertex,
+    Rules, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout, VertexStepMode,
 };
 pub use quadrille_raster::sampler::{AddressMode, FilterMode};
 pub use quadrille_raster::texture::{ResolveMode, TextureDimension};

@@ -84,6 +84,7 @@ pub(super) fn run(
                 x1: (left + w) as i32,
                 y1: (top + h) as i32,
             },
+            more_viewports: &[],
             stencil_reference: state.stencil_reference,
             blend_constant: state.blend_constant.to_array().map(|c| c as f32),
         });

@@ -364,7 +364,7 @@ impl<'j> Maker<'j, '_> {
                     strip_index_format: p.primitive.strip_index_format,
                     front_face: p.primitive.front_face,
                     cull_mode: p.primitive.cull_mode,
-                    unclipped_depth: false,
+                    ..PrimitiveState::default()
                 },
                 depth_stencil: p.depth_stencil.as_ref().map(depth_stencil),
                 multisample: MultisampleState {

@@ -72,6 +72,10 @@ pub enum Builtin {
     ClipDistance(u8),
     /// Cull distance i.
     CullDistance(u8),
+    /// u32 out of the vertex stage: which viewport and scissor the primitive takes (R-RAST-22); in: as it was written.
+    ViewportIndex,
+    /// u32 out of the vertex stage: layer of the attachments (R-RAST-27); in: as it was written.
+    Layer,
     /// Point size; accepted and ignored where points are one pixel.
     PointSize,
     /// View index (0).

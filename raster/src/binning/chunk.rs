@@ -5,7 +5,7 @@ use super::plan::Piece;
 use super::prims::{Maker, MakerScratch};
 use super::sort::{Bin, Sorter};
 use crate::geometry::{ClipPlanes, DepthBias, Rect, ScreenVertex, ViewTransform};
-use crate::pipeline::RenderPipeline;
+use crate::pipeline::{LineMode, PointMode, ProvokingVertex, RenderPipeline};
 use crate::vertex::{Primitives, Shape, VertexJob, VertexScratch, shade};
 use quadrille_jit::abi::Binding;
 
@@ -15,6 +15,8 @@ pub(crate) struct DrawState<'a> {
     pub pipeline: &'a RenderPipeline,
     pub bindings: Vec<Binding>,
     pub vertex_buffers: &'a [Option<&'a [u8]>],
+    /// States of the draw's viewports: this one and those after it (R-RAST-22).
+    pub viewports: u32,
     pub view: ViewTransform,
     pub planes: ClipPlanes,
     /// Pixels that may be written: target, viewport and scissor.
@@ -61,6 +63,10 @@ impl Prim {
 pub(crate) struct Group {
     pub state: u32,
     pub shape: Shape,
+    /// Edges of triangles (R-RAST-80).
+    pub wire: bool,
+    /// Whether tiles must look at the pipeline's extended state or at distances.
+    pub special: bool,
     pub first_vertex: u32,
     /// Where the blocks of the group's vertices are in [`Chunk::blocks`], `words` each.
     pub first_word: usize,
@@ -73,6 +79,12 @@ impl Group {
     pub fn block(&self, chunk: &Chunk, vertex: u16) -> *const u32 {
         let word = self.first_word + (u32::from(vertex) - self.first_vertex) as usize * self.words;
         chunk.blocks[word..].as_ptr()
+    }
+
+    /// A vertex' attribute block.
+    pub fn words_of<'c>(&self, chunk: &'c Chunk, vertex: u16) -> &'c [u32] {
+        let word = self.first_word + (u32::from(vertex) - self.first_vertex) as usize * self.words;
+        &chunk.blocks[word..word + self.words]
     }
 }
 
@@ -138,7 +150,21 @@ pub(crate) struct Grid {
     pub edge: u32,
     pub columns: u32,
     pub rows: u32,
+    /// Layers of the attachments: tiles are numbered layer by layer.
+    pub layers: u32,
     pub samples: u32,
+}
+
+impl Grid {
+    /// Tiles of a layer.
+    pub fn per_layer(&self) -> usize {
+        self.columns as usize * self.rows as usize
+    }
+
+    /// Tiles of all layers.
+    pub fn tiles(&self) -> usize {
+        self.per_layer() * self.layers as usize
+    }
 }
 
 /// A vertex program ran out of loop budget: the program's status and the state's number.
@@ -217,15 +243,21 @@ fn group(
     let group = Group {
         state: state_number,
         shape,
+        wire: false,
+        special: special(state.pipeline, shape, job.grid.samples),
         first_vertex: chunk.vertex_count as u32,
         first_word: chunk.word_count,
         words,
     };
     chunk.groups.push(group);
     chunk.grow(collected.len, words);
+    let views = state_number as usize..(state_number + state.viewports) as usize;
     let mut maker = Maker {
         state,
+        views: &job.states[views],
         group,
+        vertices: collected.len,
+        groups: vec![((0, false), chunk.groups.len() - 1)],
         cells,
         grid: &job.grid,
         chunk,
@@ -234,4 +266,17 @@ fn group(
     };
     maker.run(collected);
     Ok(())
+}
+
+/// Whether tiles can't take a shape the common way.
+fn special(pipeline: &RenderPipeline, shape: Shape, samples: u32) -> bool {
+    let extended = &pipeline.primitive.extended;
+    !pipeline.routing.clip.is_empty()
+        || match shape {
+            Shape::Triangle => extended.conservative,
+            Shape::Line => {
+                extended.line_mode == LineMode::Rectangular || extended.provoking_vertex == ProvokingVertex::Last
+            }
+            Shape::Point => extended.point_mode == PointMode::Square && samples > 1,
+        }
 }

@@ -5,7 +5,8 @@
 //! chunk.rs    a chunk: pieces of equal state are a group
 //!   collect.rs  indices ─► distinct vertices and corners
 //!   (vertex::stage shades, geometry::view transforms)
-//!   prims.rs    reject, clip, cull ─► Prims and their tiles
+//!   prims.rs    reject, cull ─► Prims and their tiles
+//!   special.rs  the same for what is clipped, routed, wired, thin or conservative
 //!   sort.rs     (tile, Prim) ─► bins, sparse, in order
 //! ```
 
@@ -14,8 +15,9 @@ mod collect;
 mod plan;
 mod prims;
 mod sort;
+mod special;
 
-pub(crate) use chunk::{Chunk, ChunkJob, ChunkScratch, DrawState, Grid, build};
+pub(crate) use chunk::{Chunk, ChunkJob, ChunkScratch, DrawState, Grid, Group, build};
 pub(crate) use plan::{Piece, plan};
 pub(crate) use prims::area;
 #[cfg(test)]

@@ -31,7 +31,7 @@ impl Sorter {
 
     /// Writes bins and list of what was pushed.
     pub fn finish(&mut self, grid: &Grid, bins: &mut Vec<Bin>, list: &mut Vec<u16>) {
-        let tiles = grid.columns as usize * grid.rows as usize;
+        let tiles = grid.tiles();
         if self.counts.len() < tiles {
             self.counts.resize(tiles, 0);
         }
@@ -73,6 +73,7 @@ mod tests {
             edge: 64,
             columns: 3,
             rows: 2,
+            layers: 1,
             samples: 1,
         };
         let mut sorter = Sorter::default();

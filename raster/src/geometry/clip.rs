@@ -70,6 +70,8 @@ pub struct Clipped {
     mixes: [Mix; MAX_POINTS],
     point_count: usize,
     polygon: [u8; MAX_CORNERS],
+    /// Whether the edge from that corner on is (part of) one of the original's.
+    edges: [bool; MAX_CORNERS],
     corner_count: usize,
 }
 
@@ -86,6 +88,7 @@ impl Clipped {
             mixes: [Mix::default(); MAX_POINTS],
             point_count: corners.len(),
             polygon,
+            edges: [true; MAX_CORNERS],
             corner_count: corners.len(),
         }
     }
@@ -94,6 +97,11 @@ impl Clipped {
     /// original vertices are points 0, 1 and 2.
     pub fn polygon(&self) -> &[u8] {
         &self.polygon[..self.corner_count]
+    }
+
+    /// Whether the edge from each corner to the next is the original's; if not, clipping made it (R-RAST-17).
+    pub fn edges(&self) -> &[bool] {
+        &self.edges[..self.corner_count]
     }
 
     /// Original and new points in clip space, in the order they came about.
@@ -109,6 +117,7 @@ impl Clipped {
     /// Lets the polygon start at corner `k`.
     pub fn rotate(&mut self, k: usize) {
         self.polygon[..self.corner_count].rotate_left(k);
+        self.edges[..self.corner_count].rotate_left(k);
     }
 
     fn cut(&mut self, from: u8, to: u8, plane: u16, d_from: f32, d_to: f32) -> u8 {
@@ -151,22 +160,23 @@ pub fn clip_triangle(clip: &ClipPlanes, corners: &[[f32; 4]; 3], planes: u16) ->
         if planes & plane == 0 || c.corner_count == 0 {
             continue;
         }
-        let old = c.polygon;
+        let (old, edges) = (c.polygon, c.edges);
         let n = c.corner_count;
         let d = old.map(|i| clip.distance(plane, c.points[i as usize]));
         let inside = d.map(|d| d >= 0.0);
         // A polygon that rounding has bent may cross a plane more than twice; what doesn't fit is cut off.
         let mut out = 0;
-        let mut push = |c: &mut Clipped, point: u8| {
+        let mut push = |c: &mut Clipped, point: u8, edge: bool| {
             if out < MAX_CORNERS {
                 c.polygon[out] = point;
+                c.edges[out] = edge;
                 out += 1;
             }
         };
         for i in 0..n {
             let j = (i + 1) % n;
             if inside[i] {
-                push(&mut c, old[i]);
+                push(&mut c, old[i], edges[i]);
             }
             if inside[i] != inside[j] && c.point_count < MAX_POINTS {
                 let point = if inside[i] {
@@ -174,7 +184,8 @@ pub fn clip_triangle(clip: &ClipPlanes, corners: &[[f32; 4]; 3], planes: u16) ->
                 } else {
                     c.cut(old[j], old[i], plane, d[j], d[i])
                 };
-                push(&mut c, point);
+                // From where the polygon leaves to where it comes back, the edge is the plane's.
+                push(&mut c, point, edges[i] && !inside[i]);
             }
         }
         c.corner_count = if out < 3 { 0 } else { out };
@@ -244,6 +255,17 @@ mod tests {
         assert!(c.polygon().iter().all(|&i| c.points()[i as usize][2] >= 0.0));
         let corners = [[0.0, 0.0, 0.5, 1.0], [1.0, 0.0, -0.5, 1.0], [0.0, 1.0, -0.5, 1.0]];
         assert_eq!(clip_triangle(&planes(), &corners, code::NEAR).polygon(), [0, 3, 4]);
+    }
+
+    /// R-RAST-17: edges that clipping makes are told apart, for wireframes.
+    #[test]
+    fn r_rast_17_new_edges_are_known() {
+        let corners = [[0.0, 0.0, -0.5, 1.0], [1.0, 0.0, 0.5, 1.0], [0.0, 1.0, 0.5, 1.0]];
+        let c = clip_triangle(&planes(), &corners, code::NEAR);
+        let made: Vec<usize> = (0..4).filter(|&i| !c.edges()[i]).collect();
+        let [k] = made[..] else { panic!("{made:?}") };
+        let ends = [c.polygon()[k], c.polygon()[(k + 1) % 4]];
+        assert!(ends.iter().all(|&i| i >= 3 && c.points()[i as usize][2] == 0.0));
     }
 
     /// R-RAST-17: neighbours get the same new vertices on a shared edge.

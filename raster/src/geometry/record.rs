@@ -85,6 +85,11 @@ impl Gradients {
         [0, 1].map(|k| (z1 * self.l1[k] + z2 * self.l2[k]) as f32)
     }
 
+    /// What a quantity adds per pixel to the right and down, in f64.
+    pub fn slope(&self, v: [f64; 3]) -> [f64; 2] {
+        [0, 1].map(|k| (v[1] - v[0]) * self.l1[k] + (v[2] - v[0]) * self.l2[k])
+    }
+
     /// Fills a record. `bias` is added to every depth (R-RAST-74).
     #[inline(always)]
     pub fn record(

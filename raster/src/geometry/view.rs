@@ -85,10 +85,16 @@ pub mod code {
     pub const GUARD_ABOVE: u16 = 1024;
     /// The position can't be drawn at all.
     pub const NAN: u16 = 2048;
+    /// A clip or cull distance is negative.
+    pub const DISTANCE: u16 = 4096;
+    /// The vertex says which viewport or layer its primitives take.
+    pub const ROUTED: u16 = 8192;
     /// A primitive whose vertices share one of these draws nothing.
     pub const REJECT: u16 = LEFT | RIGHT | BELOW | ABOVE | NEAR | FAR | W;
     /// A primitive with a vertex that has one of these must be clipped.
     pub const CLIP: u16 = NEAR | FAR | W | GUARD_LEFT | GUARD_RIGHT | GUARD_BELOW | GUARD_ABOVE;
+    /// A primitive with a vertex that has one of these is no case for the common loop.
+    pub const SPECIAL: u16 = CLIP | DISTANCE | ROUTED;
 }
 
 /// Snaps a pixel coordinate to 1/256 pixel (R-RAST-5, R-RAST-6): nearest even, saturating, NaN to 0.
@@ -146,6 +152,12 @@ impl ViewTransform {
             z: sz,
             iw: 1.0 / w,
         }
+    }
+
+    /// The outcode of a position.
+    pub fn outcode(&self, [x, y, z, w]: [f32; 4]) -> u16 {
+        let (sx, sy, sz) = self.project(x, y, z, w);
+        self.code(x, y, z, w, sx + sy + sz)
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use super::target::Attachments;
 use super::{BoundResource, Draw, Pass};
 use crate::binning::{CHUNK, Chunk, ChunkJob, ChunkScratch, DrawState, Grid, Piece, build, plan};
 use crate::format::Kind;
-use crate::geometry::{BiasFormat, ClipPlanes, DepthBias, Rect, ViewTransform};
+use crate::geometry::{BiasFormat, ClipPlanes, DepthBias, Rect, ViewTransform, Viewport};
 use crate::layout::draw as words;
 use crate::pipeline::{DepthStencilState, RenderPipeline};
 use crate::pool::{Pool, Worker, WorkerPanic};
@@ -234,9 +234,11 @@ impl<'a> Execution<'a> {
         let mut states: Vec<DrawState<'a>> = Vec::new();
         let mut draws: Vec<PreparedDraw<'a>> = Vec::with_capacity(pass.draws.len());
         let mut previous: Option<&Draw<'a>> = None;
+        let mut first_state = 0;
         for draw in &pass.draws {
             if !previous.is_some_and(|p| same_state(p, draw)) {
-                states.push(state(draw, target));
+                first_state = states.len() as u32;
+                push_states(draw, target, &mut states);
             }
             previous = Some(draw);
             let indices = draw.indices.map(|i| (i.bytes, i.format));
@@ -247,7 +249,7 @@ impl<'a> Execution<'a> {
                 draw.count,
                 draw.base_vertex,
             );
-            draws.push((primitives, states.len() as u32 - 1, draw.first_instance));
+            draws.push((primitives, first_state, draw.first_instance));
         }
         let edge = attachments.planes.tile_edge;
         let serial = states
@@ -269,6 +271,7 @@ impl<'a> Execution<'a> {
                 edge,
                 columns: attachments.width.div_ceil(edge),
                 rows: attachments.height.div_ceil(edge),
+                layers: attachments.layers,
                 samples: attachments.planes.samples,
             },
         }
@@ -276,7 +279,9 @@ impl<'a> Execution<'a> {
 
     fn all(&self) -> Result<PassStats, PassError> {
         let pieces = plan(self.draws.iter().zip(&self.pass.draws).map(|((p, state, _), d)| {
-            let empty = self.states[*state as usize].rect.is_empty();
+            let first = *state as usize;
+            let views = &self.states[first..first + self.states[first].viewports as usize];
+            let empty = views.iter().all(|s| s.rect.is_empty());
             if empty { (0, 0) } else { (p.len(), d.instance_count) }
         }));
         // A chunk's memory grows with its primitives; budget and chunk size are constants, so rounds are the same
@@ -369,16 +374,15 @@ impl<'a> Execution<'a> {
     }
 
     fn tiles(&self, chunks: &[Chunk], first: bool, last: bool) -> Result<TileStats, PassError> {
-        let (columns, rows) = (self.grid.columns as usize, self.grid.rows as usize);
         let mut lists: TileLists = PassMemory::take(&self.memory.lists);
-        lists.fill(chunks, columns * rows);
+        lists.fill(chunks, self.grid.tiles());
         let result = self.run_tiles(chunks, &lists, first, last);
         PassMemory::give(&self.memory.lists, lists);
         result
     }
 
     fn run_tiles(&self, chunks: &[Chunk], lists: &TileLists, first: bool, last: bool) -> Result<TileStats, PassError> {
-        let (columns, rows) = (self.grid.columns as usize, self.grid.rows as usize);
+        let (columns, per_layer, tiles) = (self.grid.columns as usize, self.grid.per_layer(), self.grid.tiles());
         let job = TileJob {
             chunks,
             lists,
@@ -387,25 +391,27 @@ impl<'a> Execution<'a> {
             loop_budget: self.options.loop_budget,
             cancel: self.cancel_address(),
         };
-        let alone = self.serial || self.is_small(lists, columns * rows);
+        let alone = self.serial || self.is_small(lists, tiles);
         let total = Mutex::new(TileStats::default());
         // The failure of the lowest tile is reported, whoever finds one first; tiles after it needn't run.
         let lowest = AtomicUsize::new(usize::MAX);
         let failure: Mutex<Option<(usize, OutOfBudget)>> = Mutex::new(None);
-        self.run(columns * rows, alone, |worker| {
+        self.run(tiles, alone, |worker| {
             let mut tile: TileWorker = PassMemory::take(&self.memory.tiles);
             tile.stats = TileStats::default();
             while let Some(index) = worker.next_task() {
                 if index > lowest.load(Ordering::Relaxed) || self.is_cancelled() {
                     break;
                 }
-                let (tx, ty) = ((index % columns) as u32, (index / columns) as u32);
-                if lists.of(index).is_empty() && first && last && self.attachments.untouched(tx, ty) {
+                let (layer, place) = (index / per_layer, index % per_layer);
+                let (tx, ty) = ((place % columns) as u32, (place / columns) as u32);
+                let at = (layer, tx, ty);
+                if lists.of(index).is_empty() && first && last && self.attachments.untouched(at) {
                     continue;
                 }
                 tile.memory
                     .resize(self.attachments.cells().max(tile.memory.len()), Default::default());
-                self.attachments.load(tx, ty, &mut tile.memory, first);
+                self.attachments.load(at, &mut tile.memory, first);
                 if let Err(error) = tile.run(&job, tx, ty, index) {
                     lowest.fetch_min(index, Ordering::Relaxed);
                     let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -415,7 +421,7 @@ impl<'a> Execution<'a> {
                     tile = TileWorker::default();
                     continue;
                 }
-                self.attachments.store(tx, ty, &tile.memory, last);
+                self.attachments.store(at, &tile.memory, last);
             }
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             total.runs += tile.stats.runs;
@@ -490,18 +496,32 @@ fn same_state(a: &Draw<'_>, b: &Draw<'_>) -> bool {
         && same_buffers
         && a.viewport == b.viewport
         && a.scissor == b.scissor
+        && a.more_viewports == b.more_viewports
         && a.stencil_reference == b.stencil_reference
         && a.blend_constant.map(f32::to_bits) == b.blend_constant.map(f32::to_bits)
 }
 
-fn state<'a>(draw: &Draw<'a>, target: Rect) -> DrawState<'a> {
+/// The states of a draw: one for every viewport that its vertex shader may choose.
+fn push_states<'a>(draw: &Draw<'a>, target: Rect, states: &mut Vec<DrawState<'a>>) {
+    let chooses = draw.pipeline.routing.viewport.is_some();
+    let more = if chooses { draw.more_viewports } else { &[] };
+    let all = std::iter::once((draw.viewport, draw.scissor)).chain(more.iter().copied().take(MAX_VIEWPORTS - 1));
+    let first = states.len();
+    states.extend(all.map(|(viewport, scissor)| state(draw, &viewport, scissor, target)));
+    states[first].viewports = (states.len() - first) as u32;
+}
+
+/// Slots for viewports (R-RAST-21).
+const MAX_VIEWPORTS: usize = 16;
+
+fn state<'a>(draw: &Draw<'a>, viewport: &Viewport, scissor: Rect, target: Rect) -> DrawState<'a> {
     let pipeline: &'a RenderPipeline = draw.pipeline;
     let mut bindings: Vec<Binding> = draw.resources.iter().map(BoundResource::binding).collect();
     bindings.resize(pipeline.slot_count as usize, Binding::NULL);
-    let view = ViewTransform::new(&draw.viewport, !pipeline.primitive.unclipped_depth);
+    let view = ViewTransform::new(viewport, !pipeline.primitive.unclipped_depth);
     let mut block = [0; words::WORDS];
-    block[words::MIN_DEPTH as usize] = draw.viewport.min_depth.to_bits();
-    block[words::MAX_DEPTH as usize] = draw.viewport.max_depth.to_bits();
+    block[words::MIN_DEPTH as usize] = viewport.min_depth.to_bits();
+    block[words::MAX_DEPTH as usize] = viewport.max_depth.to_bits();
     block[words::STENCIL_REFERENCE as usize] = draw.stencil_reference & 0xff;
     for (word, value) in block[words::BLEND_CONSTANT as usize..]
         .iter_mut()
@@ -513,9 +533,10 @@ fn state<'a>(draw: &Draw<'a>, target: Rect) -> DrawState<'a> {
         pipeline,
         bindings,
         vertex_buffers: draw.vertex_buffers,
+        viewports: 1,
         planes: ClipPlanes::new(&view),
         view,
-        rect: draw.viewport.scissor().intersect(draw.scissor).intersect(target),
+        rect: viewport.scissor().intersect(scissor).intersect(target),
         bias: pipeline.depth_stencil.as_ref().map(bias).filter(DepthBias::is_on),
         words: block,
     }

@@ -32,7 +32,8 @@ pub enum LoadOp<T> {
 /// A colour attachment.
 #[derive(Debug)]
 pub struct ColorAttachment {
-    /// View of one level and layer.
+    /// View of one level, and one layer; or several layers for vertex shaders that choose (R-RAST-27). All attachments
+    /// have the same number.
     pub view: TextureView,
     /// Depth slice of a 3d view, else 0.
     pub slice: u32,
@@ -49,7 +50,7 @@ pub struct ColorAttachment {
 /// The depth-stencil attachment.
 #[derive(Debug)]
 pub struct DepthStencilAttachment {
-    /// View of one level and layer.
+    /// View of one level and as many layers as the colours have.
     pub view: TextureView,
     /// What depth starts with.
     pub depth_load: LoadOp<f32>,
@@ -105,6 +106,9 @@ pub struct Draw<'a> {
     pub viewport: Viewport,
     /// Scissor, in pixels of the target.
     pub scissor: Rect,
+    /// Viewports and scissors of slots 1, 2, ... for vertex shaders that choose (R-RAST-21, R-RAST-22): up to 15. A slot
+    /// that isn't set draws nothing.
+    pub more_viewports: &'a [(Viewport, Rect)],
     /// Stencil reference.
     pub stencil_reference: u32,
     /// Blend constant.

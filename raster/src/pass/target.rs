@@ -6,14 +6,20 @@ use crate::layout::PlaneLayout;
 use crate::texture::{Access, PlaneSet, ResolveMode, Target, TextureError, TextureView};
 use quadrille_jit::abi::Cell;
 
-/// One aspect of one attachment.
+/// One aspect of one attachment, layer by layer.
 struct Attachment {
-    target: Target,
+    targets: Vec<Target>,
+    samples: u32,
     planes: PlaneSet,
     clear: Option<PlaneWords>,
     store: bool,
-    resolve: Option<(Target, ResolveMode)>,
+    /// Empty, or one a layer.
+    resolve: Vec<Target>,
+    mode: ResolveMode,
 }
+
+/// A tile: its layer, column and row.
+pub(super) type TilePlace = (usize, u32, u32);
 
 /// All attachments of a pass.
 pub(super) struct Attachments {
@@ -21,6 +27,7 @@ pub(super) struct Attachments {
     pub planes: PlaneLayout,
     pub width: u32,
     pub height: u32,
+    pub layers: u32,
 }
 
 /// Why attachments don't go together.
@@ -28,7 +35,7 @@ pub(super) struct Attachments {
 pub(super) enum AttachmentError {
     #[error(transparent)]
     Texture(#[from] TextureError),
-    #[error("attachments differ in size or sample count")]
+    #[error("attachments differ in size, layers or sample count")]
     Mismatch,
     #[error("a pass needs an attachment")]
     None,
@@ -55,39 +62,39 @@ impl Attachments {
             sample_step: planes.per_sample.len(),
             cells,
         };
-        let resolve = |view: &Option<TextureView>, aspect: Aspect, mode: ResolveMode| {
-            let target = view
-                .as_ref()
-                .map(|v| Target::new(v, aspect, edge, Access::Overwrite, 0))
-                .transpose()?;
-            Ok::<_, TextureError>(target.map(|t| (t, mode)))
+        let resolve = |view: &Option<TextureView>, aspect: Aspect| match view {
+            Some(view) => layers(view, aspect, edge, Access::Overwrite, 0),
+            None => Ok(Vec::new()),
         };
         let mut list = Vec::new();
         for (i, color) in pass.color.iter().enumerate() {
             let Some(color) = color else { continue };
             let format = color.view.format();
             list.push(Attachment {
-                target: Target::new(&color.view, Aspect::All, edge, access(false, &color.load), color.slice)?,
+                targets: layers(&color.view, Aspect::All, edge, access(false, &color.load), color.slice)?,
+                samples,
                 planes: set(planes.color(i, 0)),
                 clear: match color.load {
                     LoadOp::Load => None,
                     LoadOp::Clear(value) => Some(PlaneWords::clear(format, value)),
                 },
                 store: color.store,
-                resolve: resolve(&color.resolve, Aspect::All, color.resolve_mode)?,
+                resolve: resolve(&color.resolve, Aspect::All)?,
+                mode: color.resolve_mode,
             });
         }
         if let Some(d) = &pass.depth_stencil {
             let format = d.view.texture().format();
             if format.info().depth {
                 list.push(Attachment {
-                    target: Target::new(
+                    targets: layers(
                         &d.view,
                         Aspect::Depth,
                         edge,
                         access(d.depth_read_only, &d.depth_load),
                         0,
                     )?,
+                    samples,
                     planes: set(planes.depth(0)),
                     clear: match d.depth_load {
                         LoadOp::Clear(value) if !d.depth_read_only => {
@@ -97,18 +104,20 @@ impl Attachments {
                         _ => None,
                     },
                     store: d.depth_store && !d.depth_read_only,
-                    resolve: resolve(&d.resolve, Aspect::Depth, d.depth_resolve_mode)?,
+                    resolve: resolve(&d.resolve, Aspect::Depth)?,
+                    mode: d.depth_resolve_mode,
                 });
             }
             if format.info().stencil {
                 list.push(Attachment {
-                    target: Target::new(
+                    targets: layers(
                         &d.view,
                         Aspect::Stencil,
                         edge,
                         access(d.stencil_read_only, &d.stencil_load),
                         0,
                     )?,
+                    samples,
                     planes: set(planes.stencil(0)),
                     clear: match d.stencil_load {
                         LoadOp::Clear(value) if !d.stencil_read_only => {
@@ -117,18 +126,20 @@ impl Attachments {
                         _ => None,
                     },
                     store: d.stencil_store && !d.stencil_read_only,
-                    resolve: resolve(&d.resolve, Aspect::Stencil, d.stencil_resolve_mode)?,
+                    resolve: resolve(&d.resolve, Aspect::Stencil)?,
+                    mode: d.stencil_resolve_mode,
                 });
             }
         }
-        let (width, height) = list.first().map_or((0, 0), |a| a.target.size());
+        let (width, height) = list.first().map_or((0, 0), |a| a.targets[0].size());
+        let layers = list.first().map_or(1, |a| a.targets.len());
+        let fits = |t: &Target, samples: u32| t.size() == (width, height) && t.samples() == samples;
         let alike = list
             .iter()
-            .all(|a| a.target.size() == (width, height) && a.target.samples() == samples);
-        let resolves = list
-            .iter()
-            .filter_map(|a| a.resolve.as_ref())
-            .all(|(r, _)| r.size() == (width, height));
+            .all(|a| a.targets.len() == layers && a.targets.iter().all(|t| fits(t, samples)));
+        let resolves = list.iter().all(|a| {
+            a.resolve.is_empty() || a.resolve.len() == layers && a.resolve.iter().all(|r| r.size() == (width, height))
+        });
         if !alike || !resolves {
             return Err(AttachmentError::Mismatch);
         }
@@ -137,6 +148,7 @@ impl Attachments {
             planes,
             width,
             height,
+            layers: layers as u32,
         })
     }
 
@@ -146,12 +158,12 @@ impl Attachments {
     }
 
     /// Fills tile memory before the first draw touches the tile. `first` round of the pass: clears count.
-    pub fn load(&self, tx: u32, ty: u32, memory: &mut [Cell], first: bool) {
+    pub fn load(&self, (layer, tx, ty): TilePlace, memory: &mut [Cell], first: bool) {
         for a in &self.list {
             match &a.clear {
-                Some(words) if first => a.planes.clear(memory, words, a.target.samples()),
+                Some(words) if first => a.planes.clear(memory, words, a.samples),
                 _ => {
-                    if let Some(tile) = a.target.tile(tx, ty) {
+                    if let Some(tile) = a.targets[layer].tile(tx, ty) {
                         tile.load(memory, a.planes);
                     }
                 }
@@ -160,18 +172,15 @@ impl Attachments {
     }
 
     /// Writes a tile back. `last` round: only what is stored, and resolves; else everything (law R4).
-    pub fn store(&self, tx: u32, ty: u32, memory: &[Cell], last: bool) {
+    pub fn store(&self, (layer, tx, ty): TilePlace, memory: &[Cell], last: bool) {
         for a in &self.list {
             if (a.store || !last)
-                && let Some(mut tile) = a.target.tile(tx, ty)
+                && let Some(mut tile) = a.targets[layer].tile(tx, ty)
             {
                 tile.store(memory, a.planes);
             }
-            if last
-                && let Some((target, mode)) = &a.resolve
-                && let Some(mut tile) = target.tile(tx, ty)
-            {
-                tile.resolve(memory, a.planes, a.target.samples(), *mode);
+            if last && let Some(mut tile) = a.resolve.get(layer).and_then(|r| r.tile(tx, ty)) {
+                tile.resolve(memory, a.planes, a.samples, a.mode);
             }
         }
     }
@@ -179,29 +188,42 @@ impl Attachments {
     /// After the last round: what isn't stored reads as zeros from now on, whatever rounds left there (law R4).
     pub fn discard(&self) {
         for a in self.list.iter().filter(|a| !a.store) {
-            a.target.discard();
+            a.targets.iter().for_each(Target::discard);
         }
     }
 
     /// A tile that no draw touches in the pass' only round: clears go straight to the texture. True if that is all.
-    pub fn untouched(&self, tx: u32, ty: u32) -> bool {
+    pub fn untouched(&self, (layer, tx, ty): TilePlace) -> bool {
         // A resolve of loaded samples needs them in tile memory.
-        if self.list.iter().any(|a| a.resolve.is_some() && a.clear.is_none()) {
+        if self.list.iter().any(|a| !a.resolve.is_empty() && a.clear.is_none()) {
             return false;
         }
         for a in &self.list {
             let Some(words) = &a.clear else { continue };
             if a.store
-                && let Some(mut tile) = a.target.tile(tx, ty)
+                && let Some(mut tile) = a.targets[layer].tile(tx, ty)
             {
                 tile.fill(words);
             }
-            if let Some(mut tile) = a.resolve.as_ref().and_then(|(r, _)| r.tile(tx, ty)) {
+            if let Some(mut tile) = a.resolve.get(layer).and_then(|r| r.tile(tx, ty)) {
                 tile.fill(words);
             }
         }
         true
     }
+}
+
+/// The view's layers as targets.
+fn layers(
+    view: &TextureView,
+    aspect: Aspect,
+    edge: u32,
+    access: Access,
+    slice: u32,
+) -> Result<Vec<Target>, TextureError> {
+    (0..view.layers().1)
+        .map(|layer| Target::new(&view.layer(layer), aspect, edge, access, slice))
+        .collect()
 }
 
 fn access<T>(read_only: bool, load: &LoadOp<T>) -> Access {

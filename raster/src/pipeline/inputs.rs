@@ -40,8 +40,10 @@ impl<'a> Inputs<'a> {
         for (handle, input) in self.shader.inputs.iter() {
             let at = interpolator.at(input.sampling, self.sample);
             let value = match input.semantic {
-                Semantic::Builtin(builtin) => self.builtin(e, interpolator, builtin, input.kind, at),
-                Semantic::Location { .. } => self.attribute(e, interpolator, handle, input, at),
+                Semantic::Builtin(builtin) if self.link.words[handle.index()].is_none() => {
+                    self.builtin(e, interpolator, builtin, input.kind, at)
+                }
+                _ => self.attribute(e, interpolator, handle, input, at),
             };
             values.push(value);
         }

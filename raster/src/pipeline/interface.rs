@@ -1,9 +1,10 @@
 //! Links the stages: vertex buffers to vertex inputs, vertex outputs to fragment inputs (R-RAST-140, R-WGSL-13).
 
 use super::PipelineError;
+use super::routing::{Routing, route};
 use super::state::{PipelineDescriptor, Rules, VertexStepMode};
 use crate::vertex::{VertexFormat, VertexFormatKind};
-use quadrille_frontend::ir::{Builtin, Input, Interpolation, Kind, Semantic};
+use quadrille_frontend::ir::{Builtin, Input, Interpolation, Kind, Semantic, Shader};
 
 /// What fills a vertex program's input cells from `slot` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,6 +167,17 @@ pub(super) struct Link {
     pub outputs: Vec<usize>,
     /// Word of each fragment input, by input index; `None` for built-ins.
     pub words: Vec<Option<u32>>,
+    /// Where the built-in outputs are.
+    pub routing: Routing,
+    /// Index into the vertex shader's outputs of each cell after the varyings'.
+    pub routed: Vec<usize>,
+}
+
+impl Link {
+    /// Output cells of a group.
+    pub fn cells(&self) -> u32 {
+        FIRST_VARYING_CELL + (self.varyings.len() + self.routed.len()) as u32
+    }
 }
 
 /// First output cell after the position's four.
@@ -180,18 +192,21 @@ pub(super) fn link(desc: &PipelineDescriptor<'_>) -> Result<Link, PipelineError>
         varyings: Vec::new(),
         outputs: Vec::new(),
         words: Vec::new(),
+        routing: Routing::default(),
+        routed: Vec::new(),
     };
     let vertex = desc.vertex;
     let label = || desc.label.to_string();
     let typed = desc.rules == Rules::WebGpu;
-    let Some(fragment) = desc.fragment else { return Ok(link) };
     let mut registers: Vec<u32> = Vec::new();
-    for (_, input) in fragment.inputs.iter() {
+    let inputs = desc.fragment.into_iter().flat_map(|f| f.inputs.iter());
+    for (_, input) in inputs {
         let Semantic::Location {
             location, component, ..
         } = input.semantic
         else {
-            link.words.push(None);
+            let word = routed_input(&mut link, vertex, input);
+            link.words.push(word);
             continue;
         };
         if !registers.contains(&location) {
@@ -236,5 +251,24 @@ pub(super) fn link(desc: &PipelineDescriptor<'_>) -> Result<Link, PipelineError>
             ),
         });
     }
+    route(desc.label, vertex, &mut link)?;
     Ok(link)
+}
+
+/// A built-in that the fragment shader sees as the vertex shader wrote it (R-RAST-15, R-RAST-22, R-RAST-27).
+fn routed_input(link: &mut Link, vertex: &Shader, input: &Input) -> Option<u32> {
+    let Semantic::Builtin(
+        Builtin::ClipDistance(_) | Builtin::CullDistance(_) | Builtin::ViewportIndex | Builtin::Layer,
+    ) = input.semantic
+    else {
+        return None;
+    };
+    let output = vertex.outputs.iter().position(|o| o.semantic == input.semantic)?;
+    let word = link.varyings.len() as u32;
+    link.varyings.push(Varying {
+        cell: FIRST_VARYING_CELL + word,
+        interpolation: input.interpolation,
+    });
+    link.outputs.push(output);
+    Some(word)
 }

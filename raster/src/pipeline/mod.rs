@@ -16,12 +16,14 @@ mod fragment;
 mod inputs;
 mod interface;
 mod interpolate;
+mod routing;
 mod state;
 mod validate;
 mod vertex;
 
 pub use alone::alone;
 pub use interface::{Varying, VertexInput, VertexSource};
+pub use routing::Routing;
 
 pub use state::*;
 
@@ -127,6 +129,8 @@ pub struct RenderPipeline {
     pub cells_out: u32,
     /// Words of the vertex attribute blocks.
     pub varyings: Vec<Varying>,
+    /// Where the vertex program leaves distances, viewport and layer.
+    pub routing: Routing,
     /// The fragment program; none if nothing can be written.
     pub fragment: Option<Arc<dyn Compiled>>,
     /// Tile planes of the attachments.
@@ -195,8 +199,9 @@ impl RenderPipeline {
             vertex,
             vertex_inputs: built.inputs.sources,
             cells_in: built.inputs.count,
-            cells_out: interface::FIRST_VARYING_CELL + built.link.varyings.len() as u32,
+            cells_out: built.link.cells(),
             varyings: built.link.varyings,
+            routing: built.link.routing,
             fragment,
             planes: built.planes,
             primitive: desc.primitive,
@@ -246,7 +251,7 @@ impl Built {
         let assembled = vertex::assemble(desc.vertex, &vertex.1, &inputs, &link);
         let kind = ProgramKind::Vertex {
             cells_in: inputs.count,
-            cells_out: interface::FIRST_VARYING_CELL + link.varyings.len() as u32,
+            cells_out: link.cells(),
         };
         let (vertex, vertex_passes) = program(assembled, kind, Some(&vertex.0), &slots).map_err(pass)?;
 

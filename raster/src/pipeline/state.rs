@@ -42,6 +42,23 @@ named_enum! {
         LineStrip = "line-strip",
         TriangleList = "triangle-list",
         TriangleStrip = "triangle-strip",
+        /// Triangles around the first vertex: (i+1, i+2, 0). An extension, as are those below.
+        TriangleFan = "triangle-fan",
+        /// Adjacent vertices are for geometry shaders; here they are ignored.
+        LineListAdjacency = "line-list-adjacency",
+        LineStripAdjacency = "line-strip-adjacency",
+        TriangleListAdjacency = "triangle-list-adjacency",
+        TriangleStripAdjacency = "triangle-strip-adjacency",
+    }
+}
+impl PrimitiveTopology {
+    /// Whether its primitives are triangles.
+    pub const fn has_triangles(self) -> bool {
+        use PrimitiveTopology::*;
+        matches!(
+            self,
+            TriangleList | TriangleStrip | TriangleFan | TriangleListAdjacency | TriangleStripAdjacency
+        )
     }
 }
 named_enum! {
@@ -230,6 +247,42 @@ impl ColorTargetState {
     }
 }
 
+named_enum! {
+    /// Triangles filled, or their edges as lines (R-RAST-80).
+    FillMode default Solid { Solid = "solid", Wireframe = "wireframe", }
+}
+named_enum! {
+    /// How lines are drawn (R-RAST-50): by the diamond exit rule with all samples of a pixel alike, or as rectangles 1.4
+    /// pixels wide, sample by sample (Direct3D's quadrilateral lines).
+    LineMode default Aliased { Aliased = "aliased", Rectangular = "rectangular", }
+}
+named_enum! {
+    /// What a point covers: all samples of one pixel (WebGPU, R-RAST-62), or the samples within a square of one pixel's
+    /// size around it (Direct3D, R-RAST-60).
+    PointMode default Pixel { Pixel = "pixel", Square = "square", }
+}
+named_enum! {
+    /// Which vertex gives a primitive its constants, viewport and layer (R-RAST-130).
+    ProvokingVertex default First { First = "first", Last = "last", }
+}
+
+/// Primitive state that WebGPU doesn't have. The default is WebGPU's behaviour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ExtendedPrimitiveState {
+    /// Triangles or their edges.
+    pub fill_mode: FillMode,
+    /// How lines are drawn; edges of triangles too.
+    pub line_mode: LineMode,
+    /// How points are drawn.
+    pub point_mode: PointMode,
+    /// Which vertex is the provoking one.
+    pub provoking_vertex: ProvokingVertex,
+    /// An index of all ones cuts any topology, lists too, whatever `strip_index_format` says (R-RAST-133, Direct3D).
+    pub restart: bool,
+    /// Triangles cover every pixel that they touch (R-RAST-120 to 122, tier 2).
+    pub conservative: bool,
+}
+
 /// Primitive state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PrimitiveState {
@@ -243,6 +296,8 @@ pub struct PrimitiveState {
     pub cull_mode: CullMode,
     /// Clamp depth instead of clipping it (R-RAST-18).
     pub unclipped_depth: bool,
+    /// What WebGPU doesn't have.
+    pub extended: ExtendedPrimitiveState,
 }
 
 /// Stencil state of one face.

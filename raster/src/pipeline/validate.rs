@@ -201,10 +201,7 @@ impl Check<'_> {
         if !info.stencil && !trivial && self.desc.rules == Rules::WebGpu {
             return self.invalid(format!("{} has no stencil to test or write", info.name));
         }
-        let points = !matches!(
-            self.desc.primitive.topology,
-            PrimitiveTopology::TriangleList | PrimitiveTopology::TriangleStrip
-        );
+        let points = !self.desc.primitive.topology.has_triangles();
         let biased = ds.depth_bias != 0 || ds.depth_bias_slope_scale != 0.0 || ds.depth_bias_clamp != 0.0;
         if points && biased && self.desc.rules == Rules::WebGpu {
             return self.invalid("depth bias needs triangles (R-RAST-76)".into());

@@ -30,7 +30,7 @@ pub(super) struct Assembled {
     pub invariant: Vec<Handle<Local>>,
 }
 
-/// Output cells: position in 0..4, then the varyings. `entry` is the shader's entry function after inlining.
+/// Output cells: position in 0..4, then the varyings, then what routes primitives. `entry` is the shader's entry function after inlining.
 pub(super) fn assemble(shader: &Shader, entry: &Function, inputs: &VertexInputs, link: &Link) -> Assembled {
     let mut b = FunctionBuilder::new(format!("vertex {}", shader.name));
     let spliced = splice(
@@ -70,6 +70,11 @@ pub(super) fn assemble(shader: &Shader, entry: &Function, inputs: &VertexInputs,
             &[value],
             &[],
         );
+    }
+    let first = FIRST_VARYING_CELL + link.outputs.len() as u32;
+    for (slot, &output) in (first..).zip(&link.routed) {
+        let value = b.get(local_of(output));
+        b.inst(Op::CellStore { slot }, &[value], &[]);
     }
     Assembled {
         function: b.finish(),

@@ -135,6 +135,20 @@ impl TextureView {
         TextureView::new(texture, &TextureViewDescriptor::default())
     }
 
+    /// The view of one of its layers alone.
+    pub fn layer(&self, layer: u32) -> TextureView {
+        let dimension = match self.dimension {
+            ViewDimension::D1 | ViewDimension::D3 => self.dimension,
+            _ => ViewDimension::D2,
+        };
+        TextureView {
+            dimension,
+            base_layer: self.base_layer + layer.min(self.layers - 1),
+            layers: 1,
+            ..self.clone()
+        }
+    }
+
     /// The texture.
     pub fn texture(&self) -> &Arc<Texture> {
         &self.texture

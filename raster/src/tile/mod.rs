@@ -1,7 +1,7 @@
 //! A tile: coverage to runs of pairs, and the fragment program over them (laws L3, R1, R2).
 //!
 //! ```text
-//! lists.rs: chunks' bins of the tile ─► raster.rs, lines.rs: pairs of each primitive
+//! lists.rs: chunks' bins of the tile ─► raster.rs, lines.rs, special.rs: pairs of each primitive
 //!     ─► batch.rs: records and runs of one state ─► program ─► tile memory
 //! ```
 //!
@@ -12,15 +12,19 @@ mod lanes;
 mod lines;
 mod lists;
 mod pairs;
+mod polygon;
 mod raster;
+mod special;
 
 pub(crate) use lines::{line_bounds, point_bounds};
 pub(crate) use lists::TileLists;
+pub(crate) use polygon::{conservative_bounds, rectangle_bounds, square_bounds};
 pub(crate) use raster::bounds;
 
-use crate::binning::{Chunk, DrawState, area};
+use crate::binning::{Chunk, DrawState, Group, area};
 use crate::geometry::{Gradients, PrimRecord, ScreenVertex};
 use crate::layout::PlaneLayout;
+use crate::pipeline::ProvokingVertex;
 use crate::vertex::Shape;
 use batch::Batch;
 use lanes::Lanes;
@@ -127,6 +131,10 @@ impl TileWorker {
                 let v = prim.v.map(|i| chunk.screen[usize::from(i)]);
                 let out = self.batch.free_pairs();
                 let count = match group.shape {
+                    _ if group.special => {
+                        let blocks = prim.v.map(|i| group.words_of(chunk, i));
+                        special::cover::<_, N>(tile, group, state, &v, blocks, out)
+                    }
                     Shape::Triangle => raster::triangle::<_, N, L>(tile, &v, &state.rect, out),
                     Shape::Line => lines::line::<_, N>(tile, &[v[0], v[1]], &state.rect, out),
                     Shape::Point => lines::point::<_, N>(tile, &v[0], &state.rect, out),
@@ -135,7 +143,7 @@ impl TileWorker {
                     continue;
                 }
                 let blocks = prim.v.map(|i| group.block(chunk, i));
-                let record = record(state, group.shape, &v, blocks, prim.front(), prim.index);
+                let record = record(state, group, &v, blocks, prim.front(), prim.index);
                 if self.batch.push(record, count) {
                     self.flush(job, state_number)?;
                 }
@@ -165,24 +173,58 @@ impl TileWorker {
 #[inline(always)]
 fn record(
     state: &DrawState<'_>,
-    shape: Shape,
+    group: &Group,
     v: &[ScreenVertex; 3],
     blocks: [*const u32; 3],
     front: bool,
     index: u32,
 ) -> PrimRecord {
-    match shape {
+    match group.shape {
         Shape::Triangle => {
-            let gradients = Gradients::triangle(v, area(v));
-            let bias = state.bias.as_ref().map(|bias| {
-                let z = [v[0].z, v[1].z, v[2].z];
-                let [x, y] = gradients.depth(z);
-                let largest = z[0].abs().max(z[1].abs()).max(z[2].abs());
-                bias.value(largest, x.abs().max(y.abs()))
-            });
+            let area = area(v);
+            if group.special && area == 0 {
+                // R-RAST-122: vertex 0's values.
+                return Gradients::CONSTANT.record(v, None, blocks, front, index);
+            }
+            let gradients = Gradients::triangle(v, area);
+            let bias = bias(state, v, &gradients);
             gradients.record(v, bias, blocks, front, index)
         }
-        Shape::Line => Gradients::line(&[v[0], v[1]]).record(v, None, blocks, true, index),
+        Shape::Line => line_record(state, group, v, blocks, front, index),
         Shape::Point => Gradients::CONSTANT.record(v, None, blocks, true, index),
     }
+}
+
+/// The depth bias of a triangle.
+#[inline(always)]
+fn bias(state: &DrawState<'_>, v: &[ScreenVertex; 3], gradients: &Gradients) -> Option<f32> {
+    state.bias.as_ref().map(|bias| {
+        let z = [v[0].z, v[1].z, v[2].z];
+        let [x, y] = gradients.depth(z);
+        let largest = z[0].abs().max(z[1].abs()).max(z[2].abs());
+        bias.value(largest, x.abs().max(y.abs()))
+    })
+}
+
+/// A line's record; an edge of a triangle has the triangle's facing and bias (R-RAST-42, R-RAST-75).
+#[inline(never)]
+fn line_record(
+    state: &DrawState<'_>,
+    group: &Group,
+    v: &[ScreenVertex; 3],
+    blocks: [*const u32; 3],
+    front: bool,
+    index: u32,
+) -> PrimRecord {
+    let bias = match area(v) {
+        area if group.wire && area != 0 => bias(state, v, &Gradients::triangle(v, area)),
+        _ => None,
+    };
+    // Constants are vertex 0's: the line is turned round if its last vertex is the provoking one.
+    let last = state.pipeline.primitive.extended.provoking_vertex == ProvokingVertex::Last;
+    let (v, blocks) = match last && !group.wire {
+        true => ([v[1], v[0], v[0]], [blocks[1], blocks[0], blocks[0]]),
+        false => ([v[0], v[1], v[1]], [blocks[0], blocks[1], blocks[1]]),
+    };
+    Gradients::line(&[v[0], v[1]]).record(&v, bias, blocks, front, index)
 }

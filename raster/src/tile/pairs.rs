@@ -8,10 +8,8 @@ pub(crate) trait PairWord: Copy + Default + Send + Sync + 'static {
     /// A pair at these pixels of the tile; `coverage` has a byte a sample.
     fn new<const N: usize>(index: usize, x: usize, y: usize, coverage: [u8; N]) -> Self;
     /// Coverage of a sample.
-    #[cfg(test)]
     fn coverage(&self, sample: usize) -> u8;
-    /// Pixel position.
-    #[cfg(test)]
+    /// Number, pixel position.
     fn position(&self) -> (usize, usize, usize);
 }
 
@@ -26,11 +24,9 @@ macro_rules! pair_word {
                 }
                 $type { index: index as u16, x: x as u8, y: y as u8, $($rest: 0,)? coverage: all }
             }
-            #[cfg(test)]
             fn coverage(&self, sample: usize) -> u8 {
                 self.coverage[sample]
             }
-            #[cfg(test)]
             fn position(&self) -> (usize, usize, usize) {
                 (self.index.into(), self.x.into(), self.y.into())
             }

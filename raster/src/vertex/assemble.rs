@@ -1,7 +1,10 @@
 //! Primitive assembly: which vertices primitive i of an instance has, by topology (R-RAST-130 to 133).
+//!
+//! A triangle's first corner is its provoking vertex; a triangle is rotated to make it so, which keeps its winding. A
+//! line keeps its direction, since that decides which pixels it draws: if its last vertex is the provoking one, those who
+//! need constants look there.
 
-use crate::pipeline::{IndexFormat, PrimitiveState, PrimitiveTopology};
-use std::borrow::Cow;
+use crate::pipeline::{IndexFormat, PrimitiveState, PrimitiveTopology, ProvokingVertex};
 
 /// What primitives are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,10 +16,13 @@ pub(crate) enum Shape {
 
 impl Shape {
     pub fn of(topology: PrimitiveTopology) -> Shape {
+        use PrimitiveTopology::*;
         match topology {
-            PrimitiveTopology::PointList => Shape::Point,
-            PrimitiveTopology::LineList | PrimitiveTopology::LineStrip => Shape::Line,
-            PrimitiveTopology::TriangleList | PrimitiveTopology::TriangleStrip => Shape::Triangle,
+            PointList => Shape::Point,
+            LineList | LineStrip | LineListAdjacency | LineStripAdjacency => Shape::Line,
+            TriangleList | TriangleStrip | TriangleFan | TriangleListAdjacency | TriangleStripAdjacency => {
+                Shape::Triangle
+            }
         }
     }
 
@@ -29,17 +35,69 @@ impl Shape {
     }
 }
 
-/// The primitives of one instance of a draw. The first corner of each is its provoking vertex.
+/// How positions of the draw group into primitives.
+#[derive(Clone, Copy, Debug)]
+struct Grouping {
+    /// Positions from a primitive's start to the next one's.
+    step: u32,
+    /// Positions of a primitive, adjacent ones included.
+    span: u32,
+    /// Its corners, from its start; for fans the last is the strip's start.
+    corners: [u32; 3],
+    /// Odd triangles wind the other way (R-RAST-131).
+    alternates: bool,
+    fan: bool,
+}
+
+impl Grouping {
+    fn of(topology: PrimitiveTopology) -> Grouping {
+        use PrimitiveTopology::*;
+        let (step, span, corners) = match topology {
+            PointList => (1, 1, [0, 0, 0]),
+            LineList => (2, 2, [0, 1, 1]),
+            LineStrip => (1, 2, [0, 1, 1]),
+            TriangleList => (3, 3, [0, 1, 2]),
+            TriangleStrip => (1, 3, [0, 1, 2]),
+            TriangleFan => (1, 3, [1, 2, 0]),
+            LineListAdjacency => (4, 4, [1, 2, 2]),
+            LineStripAdjacency => (1, 4, [1, 2, 2]),
+            TriangleListAdjacency => (6, 6, [0, 2, 4]),
+            TriangleStripAdjacency => (2, 6, [0, 2, 4]),
+        };
+        Grouping {
+            step,
+            span,
+            corners,
+            alternates: matches!(topology, TriangleStrip | TriangleStripAdjacency),
+            fan: topology == TriangleFan,
+        }
+    }
+
+    /// Primitives that so many positions make; incomplete ones are dropped (R-RAST-133).
+    fn count(&self, positions: u32) -> u32 {
+        match positions.checked_sub(self.span) {
+            Some(rest) => rest / self.step + 1,
+            None => 0,
+        }
+    }
+}
+
+/// Where a primitive starts, and where its strip does.
+type Place = (u32, u32);
+
+/// The primitives of one instance of a draw.
 #[derive(Clone, Debug)]
 pub(crate) struct Primitives<'a> {
     pub shape: Shape,
-    topology: PrimitiveTopology,
+    grouping: Grouping,
+    /// Corners are consecutive positions.
+    plain: bool,
+    last: bool,
     indices: Option<(&'a [u8], IndexFormat)>,
     first: u32,
-    count: u32,
     base_vertex: i32,
-    /// First position of each strip's primitive, where restarts make it irregular: (position, odd).
-    strip: Option<Cow<'a, [(u32, bool)]>>,
+    /// Of every primitive, where restarts make them irregular.
+    places: Option<Vec<Place>>,
     len: u32,
 }
 
@@ -51,55 +109,59 @@ impl<'a> Primitives<'a> {
         count: u32,
         base_vertex: i32,
     ) -> Primitives<'a> {
+        use PrimitiveTopology::*;
         let shape = Shape::of(state.topology);
+        let grouping = Grouping::of(state.topology);
+        let last = state.extended.provoking_vertex == ProvokingVertex::Last;
+        let list = matches!(state.topology, PointList | LineList | TriangleList);
         let mut p = Primitives {
             shape,
-            topology: state.topology,
+            grouping,
+            plain: list && !(last && shape == Shape::Triangle),
+            last,
             indices,
             first,
-            count,
             base_vertex,
-            strip: None,
-            len: match state.topology {
-                PrimitiveTopology::PointList => count,
-                PrimitiveTopology::LineList => count / 2,
-                PrimitiveTopology::TriangleList => count / 3,
-                PrimitiveTopology::LineStrip => count.saturating_sub(1),
-                PrimitiveTopology::TriangleStrip => count.saturating_sub(2),
-            },
+            places: None,
+            len: grouping.count(count),
         };
-        let strip = matches!(
+        let strip = !matches!(
             state.topology,
-            PrimitiveTopology::LineStrip | PrimitiveTopology::TriangleStrip
+            PointList | LineList | TriangleList | LineListAdjacency | TriangleListAdjacency
         );
-        if let (true, Some(format), Some(_)) = (strip, state.strip_index_format, indices) {
-            p.cut_strips(format, shape.corners() as u32);
+        let cut = match (indices, state.strip_index_format) {
+            (Some((_, format)), _) if state.extended.restart => Some(format),
+            (Some(_), Some(format)) if strip => Some(format),
+            _ => None,
+        };
+        if let Some(format) = cut {
+            p.restart(format, count);
         }
         p
     }
 
-    /// Splits at the restart index; a strip's parity starts anew (R-RAST-133).
-    fn cut_strips(&mut self, format: IndexFormat, corners: u32) {
+    /// Splits at the restart index; parity starts anew (R-RAST-133).
+    fn restart(&mut self, format: IndexFormat, positions: u32) {
         let cut = match format {
             IndexFormat::Uint16 => 0xffff,
             IndexFormat::Uint32 => u32::MAX,
         };
-        let mut list = Vec::new();
+        let mut places = Vec::new();
         let mut start = 0;
         let mut any = false;
-        for i in 0..=self.count {
-            if i < self.count && self.index(i) != cut {
+        for i in 0..=positions {
+            if i < positions && self.index(i) != cut {
                 continue;
             }
-            any |= i < self.count;
-            for p in start..i.saturating_sub(corners - 1).max(start) {
-                list.push((p, (p - start) % 2 == 1));
-            }
+            any |= i < positions;
+            let primitives = self.grouping.count(i - start);
+            places.extend((0..primitives).map(|p| (start + p * self.grouping.step, start)));
             start = i + 1;
         }
         if any {
-            self.len = list.len() as u32;
-            self.strip = Some(Cow::Owned(list));
+            self.len = places.len() as u32;
+            self.places = Some(places);
+            self.plain = false;
         }
     }
 
@@ -143,11 +205,7 @@ impl<'a> Primitives<'a> {
     /// Appends the vertices of some primitives, as many each as the shape has corners.
     pub fn vertices(&self, primitives: std::ops::Range<u32>, out: &mut Vec<u32>) {
         let k = self.shape.corners();
-        let list = matches!(
-            self.topology,
-            PrimitiveTopology::PointList | PrimitiveTopology::LineList | PrimitiveTopology::TriangleList
-        );
-        if !list {
+        if !self.plain {
             for p in primitives {
                 out.extend_from_slice(&self.corners(p)[..k]);
             }
@@ -178,33 +236,27 @@ impl<'a> Primitives<'a> {
     /// Vertices of primitive p; corners beyond the shape's repeat the last.
     #[inline(always)]
     pub fn corners(&self, p: u32) -> [u32; 3] {
-        match self.topology {
-            PrimitiveTopology::PointList => [self.vertex(p); 3],
-            PrimitiveTopology::LineList => {
-                let b = self.vertex(2 * p + 1);
-                [self.vertex(2 * p), b, b]
-            }
-            PrimitiveTopology::TriangleList => [self.vertex(3 * p), self.vertex(3 * p + 1), self.vertex(3 * p + 2)],
-            PrimitiveTopology::LineStrip => {
-                let at = self.strip_place(p).0;
-                let b = self.vertex(at + 1);
-                [self.vertex(at), b, b]
-            }
-            PrimitiveTopology::TriangleStrip => {
-                let (at, odd) = self.strip_place(p);
-                let (a, b, c) = (self.vertex(at), self.vertex(at + 1), self.vertex(at + 2));
-                // R-RAST-131: odd triangles are (i, i+2, i+1), so that all face the same way.
-                if odd { [a, c, b] } else { [a, b, c] }
-            }
+        let (at, origin) = match &self.places {
+            Some(places) => places.get(p as usize).copied().unwrap_or((0, 0)),
+            None => (p * self.grouping.step, 0),
+        };
+        let g = &self.grouping;
+        let mut positions = g.corners.map(|c| at + c);
+        if g.fan {
+            positions[2] = origin;
         }
-    }
-
-    #[inline(always)]
-    fn strip_place(&self, p: u32) -> (u32, bool) {
-        match &self.strip {
-            Some(list) => list.get(p as usize).copied().unwrap_or((0, false)),
-            None => (p, p % 2 == 1),
+        // What counts is the vertex' place in the primitive, not in the winding: the last of an odd triangle of a strip
+        // is the one that it adds to the strip.
+        let mut lead = if g.fan { 1 } else { 2 };
+        if g.alternates && (at - origin) / g.step % 2 == 1 {
+            // R-RAST-131: odd triangles are (i, i+2, i+1), so that all face the same way.
+            positions.swap(1, 2);
+            lead = 1;
         }
+        if self.last && self.shape == Shape::Triangle {
+            positions.rotate_left(lead);
+        }
+        positions.map(|i| self.vertex(i))
     }
 }
 
@@ -219,27 +271,68 @@ mod tests {
         }
     }
 
+    fn all(p: &Primitives<'_>) -> Vec<[u32; 3]> {
+        (0..p.len()).map(|i| p.corners(i)).collect()
+    }
+
     #[test]
     fn r_rast_131_strips_keep_their_winding() {
         let p = Primitives::new(&state(PrimitiveTopology::TriangleStrip), None, 10, 5, 0);
-        assert_eq!(p.len(), 3);
-        assert_eq!(
-            [p.corners(0), p.corners(1), p.corners(2)],
-            [[10, 11, 12], [11, 13, 12], [12, 13, 14]]
-        );
+        assert_eq!(all(&p), [[10, 11, 12], [11, 13, 12], [12, 13, 14]]);
+    }
+
+    /// Fans and adjacency as Vulkan and Direct3D have them; leading vertices are the first that aren't adjacent.
+    #[test]
+    fn r_rast_130_fans_and_adjacency() {
+        use PrimitiveTopology::*;
+        let corners = |topology, count| all(&Primitives::new(&state(topology), None, 0, count, 0));
+        assert_eq!(corners(TriangleFan, 5), [[1, 2, 0], [2, 3, 0], [3, 4, 0]]);
+        assert_eq!(corners(LineListAdjacency, 9), [[1, 2, 2], [5, 6, 6]]);
+        assert_eq!(corners(LineStripAdjacency, 5), [[1, 2, 2], [2, 3, 3]]);
+        assert_eq!(corners(TriangleListAdjacency, 12), [[0, 2, 4], [6, 8, 10]]);
+        assert_eq!(corners(TriangleStripAdjacency, 10), [[0, 2, 4], [2, 6, 4], [4, 6, 8]]);
+        assert_eq!(corners(TriangleStripAdjacency, 5), [[0; 3]; 0]);
+    }
+
+    /// The last vertex that a primitive adds provokes it; the winding stays.
+    #[test]
+    fn r_rast_130_provoking_vertex_last() {
+        use PrimitiveTopology::*;
+        let corners = |topology, count| {
+            let mut s = state(topology);
+            s.extended.provoking_vertex = ProvokingVertex::Last;
+            let p = Primitives::new(&s, None, 0, count, 0);
+            let (k, mut flat) = (p.shape.corners(), Vec::new());
+            p.vertices(0..p.len(), &mut flat);
+            let corners = all(&p);
+            assert_eq!(flat, corners.iter().flat_map(|c| c[..k].to_vec()).collect::<Vec<_>>());
+            corners
+        };
+        assert_eq!(corners(TriangleList, 6), [[2, 0, 1], [5, 3, 4]]);
+        assert_eq!(corners(TriangleStrip, 5), [[2, 0, 1], [3, 2, 1], [4, 2, 3]]);
+        assert_eq!(corners(TriangleFan, 4), [[2, 0, 1], [3, 0, 2]]);
+        assert_eq!(corners(LineList, 2), [[0, 1, 1]]);
     }
 
     #[test]
     fn r_rast_133_restart_cuts_strips_and_drops_incomplete_ones() {
-        let indices: Vec<u8> = [0u16, 1, 2, 3, 0xffff, 4, 5, 0xffff, 6, 7, 8]
-            .iter()
-            .flat_map(|i| i.to_le_bytes())
-            .collect();
+        let bytes = |indices: &[u16]| -> Vec<u8> { indices.iter().flat_map(|i| i.to_le_bytes()).collect() };
+        let indices = bytes(&[0, 1, 2, 3, 0xffff, 4, 5, 0xffff, 6, 7, 8]);
         let mut s = state(PrimitiveTopology::TriangleStrip);
         s.strip_index_format = Some(IndexFormat::Uint16);
         let p = Primitives::new(&s, Some((&indices, IndexFormat::Uint16)), 0, 11, 100);
-        let all: Vec<_> = (0..p.len()).map(|i| p.corners(i)).collect();
-        assert_eq!(all, [[100, 101, 102], [101, 103, 102], [106, 107, 108]]);
+        assert_eq!(all(&p), [[100, 101, 102], [101, 103, 102], [106, 107, 108]]);
+        s.topology = PrimitiveTopology::TriangleFan;
+        let p = Primitives::new(&s, Some((&indices, IndexFormat::Uint16)), 0, 11, 0);
+        assert_eq!(all(&p), [[1, 2, 0], [2, 3, 0], [7, 8, 6]]);
+        // Lists are cut under Direct3D's rules only.
+        let indices = bytes(&[0, 1, 0xffff, 3, 4, 5, 6, 0xffff, 7, 8, 9]);
+        s.topology = PrimitiveTopology::TriangleList;
+        let p = Primitives::new(&s, Some((&indices, IndexFormat::Uint16)), 0, 11, 0);
+        assert_eq!(all(&p), [[0, 1, 0xffff], [3, 4, 5], [6, 0xffff, 7]]);
+        s.extended.restart = true;
+        let p = Primitives::new(&s, Some((&indices, IndexFormat::Uint16)), 0, 11, 0);
+        assert_eq!(all(&p), [[3, 4, 5], [7, 8, 9]]);
     }
 
     #[test]
@@ -251,22 +344,16 @@ mod tests {
             6,
             0,
         );
-        assert_eq!([p.corners(0), p.corners(1)], [[7, 8, 0], [0, 0, 0]]);
-        let mut all = Vec::new();
-        p.vertices(0..2, &mut all);
-        assert_eq!(all, [7, 8, 0, 0, 0, 0]);
+        assert_eq!(all(&p), [[7, 8, 0], [0, 0, 0]]);
+        let mut flat = Vec::new();
+        p.vertices(0..2, &mut flat);
+        assert_eq!(flat, [7, 8, 0, 0, 0, 0]);
     }
 
     #[test]
     fn vertices_of_a_range_are_the_corners() {
         let bytes: Vec<u8> = (0..60u16).flat_map(|i| (i * 31 % 60).to_le_bytes()).collect();
-        for topology in [
-            PrimitiveTopology::PointList,
-            PrimitiveTopology::LineList,
-            PrimitiveTopology::LineStrip,
-            PrimitiveTopology::TriangleList,
-            PrimitiveTopology::TriangleStrip,
-        ] {
+        for &topology in PrimitiveTopology::ALL {
             for indices in [
                 None,
                 Some((&bytes[..], IndexFormat::Uint16)),

@@ -23,11 +23,13 @@ pub(crate) struct VertexJob<'a, 'b> {
     pub cancel: *const u32,
 }
 
-/// What a vertex program left: cells of 8 lanes, position first.
+/// What a vertex program left: cells of 8 lanes, position first, then attributes, then what routes primitives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VertexCells<'a> {
     cells: &'a [Cell],
     per_group: usize,
+    /// Attribute words; what follows them routes primitives.
+    words: usize,
 }
 
 /// Cells of a group before the attributes.
@@ -48,14 +50,20 @@ impl VertexCells<'_> {
 
     /// Attribute words of a vertex.
     pub fn block(&self, i: usize) -> Vec<u32> {
-        let group = &self.cells[i / 8 * self.per_group..][..self.per_group];
-        group[POSITION..].iter().map(|c| c.0[i % 8]).collect()
+        let group = &self.cells[i / 8 * self.per_group..][POSITION..POSITION + self.words];
+        group.iter().map(|c| c.0[i % 8]).collect()
+    }
+
+    /// An output cell of a group.
+    #[inline]
+    pub fn cell(&self, group: usize, cell: u32) -> &[u32; 8] {
+        &self.cells[group * self.per_group..][..self.per_group][cell as usize].0
     }
 
     /// Writes the attribute words of a group's first vertices, vertex after vertex.
     #[inline]
     pub fn spread(&self, group: usize, blocks: &mut [u32]) {
-        let cells = &self.cells[group * self.per_group..][POSITION..self.per_group];
+        let cells = &self.cells[group * self.per_group..][POSITION..POSITION + self.words];
         let words = cells.len();
         if words == 0 {
             return;
@@ -125,6 +133,7 @@ pub(crate) fn shade<'m>(
     Ok(VertexCells {
         cells: &memory.cells_out[..groups * n_out],
         per_group: n_out,
+        words: pipeline.varyings.len(),
     })
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "powers of two as expected values are exact")]
 
 mod blend;
+mod clip;
 mod depth;
 mod early;
 mod formats;
@@ -11,6 +12,9 @@ mod invariance;
 mod multisample;
 mod output;
 mod pixel;
+mod primitives;
 mod samples;
+mod shot;
 mod stencil;
 mod support;
+mod viewports;

@@ -490,6 +490,7 @@ impl Frame {
             instance_count: 1,
             viewport: c.viewport,
             scissor: c.scissor,
+            more_viewports: &[],
             stencil_reference: c.stencil_reference,
             blend_constant: c.blend_constant,
         });

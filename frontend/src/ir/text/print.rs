@@ -44,7 +44,7 @@ pub(super) const SAMPLE_KINDS: [(&str, SampleKind); 5] = [
 ];
 
 /// Built-ins without a component.
-pub(super) const BUILTINS: [(&str, Builtin); 9] = [
+pub(super) const BUILTINS: [(&str, Builtin); 11] = [
     ("vertex_index", Builtin::VertexIndex),
     ("instance_index", Builtin::InstanceIndex),
     ("front_facing", Builtin::FrontFacing),
@@ -52,6 +52,8 @@ pub(super) const BUILTINS: [(&str, Builtin); 9] = [
     ("sample_mask", Builtin::SampleMask),
     ("frag_depth", Builtin::FragDepth),
     ("primitive_index", Builtin::PrimitiveIndex),
+    ("viewport_index", Builtin::ViewportIndex),
+    ("layer", Builtin::Layer),
     ("point_size", Builtin::PointSize),
     ("view_index", Builtin::ViewIndex),
 ];

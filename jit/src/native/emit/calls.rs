@@ -389,7 +389,7 @@ fn grid(samples: &[&[Value]]) -> Option<Plan> {
     slots.iter().for_each(|&slot| seen[slot] = true);
     let args: Vec<Value> = sides.concat().into_iter().chain(shared.iter().copied()).collect();
     let fits = columns.max(rows) <= SampleBatch::MAX_SIDE && args.len() <= MAX_ARGS;
-    (fits && samples.len() == columns * rows && !seen.contains(&false)).then(|| Plan {
+    (fits && samples.len() == columns * rows && !seen.contains(&false)).then_some(Plan {
         batch: SampleBatch {
             count: samples.len() as u8,
             columns: columns as u8,
