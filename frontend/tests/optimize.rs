@@ -3,12 +3,14 @@
 //! `QUADRILLE_STATS=1 cargo test --release -p quadrille-frontend --test optimize -- --nocapture` prints time and size
 //! after each pass; `QUADRILLE_DUMP=pbr.wgsl:fs_ldr` the optimised entry point.
 
+#[path = "shaders/mod.rs"]
+mod texts;
+
 use quadrille_frontend::ir::splice::{SpliceHost, splice};
 use quadrille_frontend::ir::text::{parse_function, print_function};
 use quadrille_frontend::ir::{Function, FunctionBuilder, Handle, Inst, Local, Op, Shader, Stmt, Value};
 use quadrille_frontend::passes::{Options, PassStats, inline_all, optimize};
 use quadrille_frontend::wgsl::{Constants, Module};
-use std::path::Path;
 
 /// Inputs become primitive-record words.
 struct Assemble<'a>(&'a Shader);
@@ -26,17 +28,8 @@ impl SpliceHost for Assemble<'_> {
 }
 
 fn shaders() -> Vec<(String, Shader)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shaders");
-    let mut files: Vec<_> = std::fs::read_dir(root)
-        .expect("the shaders exist")
-        .flatten()
-        .map(|e| e.path())
-        .collect();
-    files.sort();
     let mut out = Vec::new();
-    for file in files {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().to_string();
-        let text = std::fs::read_to_string(&file).expect("a shader is text");
+    for (name, text) in texts::all() {
         let module = Module::parse(&name, &text).unwrap_or_else(|e| panic!("{}", e.render()));
         for entry in module.entry_points() {
             let shader = module

@@ -11,6 +11,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod abi;
+pub mod count;
 pub mod interp;
 pub mod native;
 pub mod order;

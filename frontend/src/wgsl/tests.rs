@@ -1,5 +1,8 @@
 //! Lowering of small shaders and of every workload's; diagnostics; no panic on any text.
 
+#[path = "../../tests/shaders/mod.rs"]
+mod shaders;
+
 use super::*;
 use crate::ir::validate::validate;
 use crate::ir::{Binding, Builtin, Interpolation, Op, OutOfBounds, ResourceClass, SampleKind, Semantic};
@@ -52,13 +55,9 @@ fn ops(shader: &Shader) -> Vec<Op> {
 
 #[test]
 fn workloads_lower_to_valid_ir() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shaders");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect();
-    files.sort();
-    assert!(files.len() >= 19);
-    for file in files {
-        let text = std::fs::read_to_string(&file).unwrap();
-        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+    let shaders = shaders::all();
+    assert!(shaders.len() >= 19);
+    for (name, text) in shaders {
         let module = Module::parse(&name, &text).unwrap_or_else(|e| panic!("{}", e.render()));
         assert!(!module.entry_points().is_empty());
         for entry in module.entry_points() {
