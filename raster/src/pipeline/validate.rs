@@ -212,10 +212,10 @@ impl Check<'_> {
     fn multisample(&self) -> Checked {
         let multisample = &self.desc.multisample;
         let samples = multisample.count;
-        if !matches!(samples, 1 | 2 | 4) {
+        if !matches!(samples, 1 | 2 | 4 | 8 | 16) {
             return Err(PipelineError::Unsupported {
                 label: self.desc.label.into(),
-                what: format!("sample count {samples} (1, 2 and 4 are)"),
+                what: format!("sample count {samples} (1, 2, 4, 8 and 16 are)"),
             });
         }
         if multisample.alpha_to_coverage_enabled && samples == 1 && self.desc.rules == Rules::WebGpu {

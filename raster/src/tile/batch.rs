@@ -3,10 +3,10 @@
 //! The arrays never move while a batch is filled, so that runs can hold their addresses from the start.
 
 use super::TileJob;
-use super::pairs::TileArea;
+use super::pairs::{PairWord, TileArea};
 use crate::binning::DrawState;
 use crate::geometry::PrimRecord;
-use quadrille_jit::abi::{Cell, Context, Pair, Run};
+use quadrille_jit::abi::{Cell, Context, Pair, Run, WidePair};
 
 /// Primitives of a batch, at most: small enough for records and pairs to stay in the nearest cache.
 const MAX_RUNS: usize = 256;
@@ -19,6 +19,8 @@ pub(super) struct Batch {
     records: Vec<PrimRecord>,
     runs: Vec<Run>,
     pairs: Vec<Pair>,
+    /// In their place with 8 or 16 samples.
+    wide_pairs: Vec<WidePair>,
     pair_count: usize,
     scratch: Vec<Cell>,
     tile: Option<TileArea>,
@@ -27,32 +29,55 @@ pub(super) struct Batch {
 // SAFETY: `runs` holds addresses of the batch's own vectors, and is empty whenever the batch changes threads.
 unsafe impl Send for Batch {}
 
+/// Pairs as programs of some sample count take them.
+pub(super) trait BatchPair: PairWord {
+    /// The batch's pairs of this kind.
+    fn of(batch: &mut Batch) -> &mut Vec<Self>;
+}
+
+impl BatchPair for Pair {
+    #[inline(always)]
+    fn of(batch: &mut Batch) -> &mut Vec<Pair> {
+        &mut batch.pairs
+    }
+}
+
+impl BatchPair for WidePair {
+    #[inline(always)]
+    fn of(batch: &mut Batch) -> &mut Vec<WidePair> {
+        &mut batch.wide_pairs
+    }
+}
+
 impl Batch {
     /// Empties the batch for a tile.
-    pub fn start(&mut self, tile: TileArea) {
+    pub fn start<P: BatchPair>(&mut self, tile: TileArea) {
         self.runs.clear();
         self.records.clear();
         self.records.reserve_exact(MAX_RUNS);
         self.pair_count = 0;
         self.tile = Some(tile);
         let room = MANY_PAIRS + tile.pairs();
-        if self.pairs.len() < room {
-            self.pairs.resize(room, Pair::default());
+        let pairs = P::of(self);
+        if pairs.len() < room {
+            pairs.resize(room, P::default());
         }
     }
 
     /// Where the next primitive's pairs go; there is room for a whole tile's.
     #[inline(always)]
-    pub fn free_pairs(&mut self) -> &mut [Pair] {
-        &mut self.pairs[self.pair_count..]
+    pub fn free_pairs<P: BatchPair>(&mut self) -> &mut [P] {
+        let first = self.pair_count;
+        &mut P::of(self)[first..]
     }
 
     /// Adds a primitive with the first `count` free pairs. True if the batch must run now.
     #[inline(always)]
-    pub fn push(&mut self, record: PrimRecord, count: usize) -> bool {
+    pub fn push<P: BatchPair>(&mut self, record: PrimRecord, count: usize) -> bool {
         self.records.push(record);
         let prim = self.records.as_ptr().wrapping_add(self.records.len() - 1).cast();
-        let pairs = self.pairs[self.pair_count..].as_ptr();
+        let first = self.pair_count;
+        let pairs = P::of(self)[first..].as_ptr().cast();
         self.runs.push(Run {
             prim,
             pairs,
@@ -92,7 +117,7 @@ impl Batch {
             context.scratch = self.scratch.as_mut_ptr();
             context.loop_budget = job.loop_budget;
             context.cancel = job.cancel;
-            // SAFETY: runs name records and pairs of the vectors above, which have not moved since (`records` has its
+            // SAFETY: runs name records and pairs (wide ones if the pass has more than 4 samples) of the vectors above, which have not moved since (`records` has its
             // full capacity, `pairs` its length, from `start` on), and blocks of the chunks, which nothing changes
             // meanwhile; tile memory has the planes of the pass, asserted above, which `execute` has checked against
             // the pipeline's; the bindings are the pipeline's slots, whose resources the pass borrows.

@@ -26,10 +26,10 @@ use crate::geometry::{Gradients, PrimRecord, ScreenVertex};
 use crate::layout::PlaneLayout;
 use crate::pipeline::ProvokingVertex;
 use crate::vertex::Shape;
-use batch::Batch;
+use batch::{Batch, BatchPair};
 use lanes::Lanes;
 use pairs::TileArea;
-use quadrille_jit::abi::Cell;
+use quadrille_jit::abi::{Cell, Pair, WidePair};
 
 /// Evaluates an expression that is generic over [`Lanes`] at the machine's level. All that it calls must be
 /// `#[inline(always)]` as far as it touches lanes.
@@ -95,21 +95,23 @@ impl TileWorker {
     pub fn run(&mut self, job: &TileJob<'_>, tx: u32, ty: u32, index: usize) -> Result<(), OutOfBudget> {
         let edge = job.planes.tile_edge;
         let tile = TileArea::new((tx * edge) as i32, (ty * edge) as i32, edge);
-        self.batch.start(tile);
         match job.planes.samples {
-            1 => at_best_level!(L => self.replay::<1, L>(job, &tile, index)),
-            2 => at_best_level!(L => self.replay::<2, L>(job, &tile, index)),
-            _ => at_best_level!(L => self.replay::<4, L>(job, &tile, index)),
+            1 => at_best_level!(L => self.replay::<Pair, 1, L>(job, &tile, index)),
+            2 => at_best_level!(L => self.replay::<Pair, 2, L>(job, &tile, index)),
+            4 => at_best_level!(L => self.replay::<Pair, 4, L>(job, &tile, index)),
+            8 => at_best_level!(L => self.replay::<WidePair, 8, L>(job, &tile, index)),
+            _ => at_best_level!(L => self.replay::<WidePair, 16, L>(job, &tile, index)),
         }
     }
 
     #[inline(always)]
-    fn replay<const N: usize, L: Lanes>(
+    fn replay<P: BatchPair, const N: usize, L: Lanes>(
         &mut self,
         job: &TileJob<'_>,
         tile: &TileArea,
         index: usize,
     ) -> Result<(), OutOfBudget> {
+        self.batch.start::<P>(*tile);
         let mut state_number = u32::MAX;
         for span in job.lists.of(index) {
             let chunk = &job.chunks[span.chunk as usize];
@@ -129,7 +131,7 @@ impl TileWorker {
                 }
                 let Some((group, state)) = group else { continue };
                 let v = prim.v.map(|i| chunk.screen[usize::from(i)]);
-                let out = self.batch.free_pairs();
+                let out = self.batch.free_pairs::<P>();
                 let count = match group.shape {
                     _ if group.special => {
                         let blocks = prim.v.map(|i| group.words_of(chunk, i));
@@ -144,7 +146,7 @@ impl TileWorker {
                 }
                 let blocks = prim.v.map(|i| group.block(chunk, i));
                 let record = record(state, group, &v, blocks, prim.front(), prim.index);
-                if self.batch.push(record, count) {
+                if self.batch.push::<P>(record, count) {
                     self.flush(job, state_number)?;
                 }
             }

@@ -413,7 +413,7 @@ fn depth_stencil_and_integers_resolve_to_a_sample() {
 /// R-RAST-90, R-RAST-92: every sample count, each sample by itself: its index, its place, its bit, its colour and depth.
 #[test]
 fn r_rast_92_every_sample_count() {
-    for samples in [2, 4] {
+    for samples in [2, 4, 8, 16] {
         let mean = |f: &dyn Fn(u32) -> f32| (0..samples).map(f).sum::<f32>() / samples as f32;
         let index = custom(|s| {
             let index = s.builtin(Builtin::SampleIndex, Kind::U32);
