@@ -146,6 +146,7 @@ impl Frame {
                     x1: SIZE as i32,
                     y1: SIZE as i32,
                 },
+                more_viewports: &[],
                 stencil_reference: 0,
                 blend_constant: [0.0; 4],
             }],
