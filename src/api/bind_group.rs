@@ -9,7 +9,7 @@ use super::layout::{
 use super::sampler::Sampler;
 use super::texture::{TextureError, TextureView};
 use super::usage::{BufferUsages, TextureUsages};
-use quadrille_raster::sampler::SampledView;
+use quadrille_raster::sampler::{SampledView, StorageView};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
@@ -156,8 +156,14 @@ struct Inner {
 /// A checked binding.
 #[derive(Clone, Debug)]
 pub(super) enum Bound {
-    Buffer { buffer: Buffer, offset: u64, size: u64 },
+    Buffer {
+        buffer: Buffer,
+        offset: u64,
+        size: u64,
+    },
     Texture(TextureView, Arc<SampledView>),
+    /// A storage texture that shaders write.
+    Storage(TextureView, Arc<StorageView>),
     Sampler(Sampler),
 }
 
@@ -359,6 +365,7 @@ fn bind_texture(view: &TextureView, ty: &BindingType) -> Result<Bound, String> {
         BindingType::StorageTexture {
             format: wanted,
             view_dimension,
+            writable,
             ..
         } => {
             view.texture()
@@ -366,6 +373,10 @@ fn bind_texture(view: &TextureView, ty: &BindingType) -> Result<Bound, String> {
                 .map_err(texture_error)?;
             if format != *wanted || view.dimension() != *view_dimension {
                 return Err(mismatch(format!("a view of {:?} and {format}", view.dimension())));
+            }
+            if *writable {
+                let stored = StorageView::new(view.raster()).map_err(|e| view.texture().refused(e).to_string())?;
+                return Ok(Bound::Storage(view.clone(), stored));
             }
         }
         BindingType::Buffer { .. } | BindingType::Sampler(_) => return Err(mismatch("a texture".into())),

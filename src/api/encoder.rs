@@ -8,7 +8,7 @@ use super::record::{BufferRange, BufferRows, Command, TextureRegion};
 use super::render_pass::RenderPass;
 use super::texture::{Extent3d, Texture, TextureError};
 use super::usage::{BufferUsages, TextureUsages};
-use quadrille_raster::format::Aspect;
+use quadrille_raster::format::{Aspect, TextureFormat};
 use std::sync::Arc;
 
 /// Why a command was refused; nothing was recorded.
@@ -88,11 +88,12 @@ pub struct TexelCopyBufferLayout {
 
 impl TexelCopyBufferLayout {
     /// Strides in bytes and rows, for copies of that size.
-    pub(super) fn strides(&self, texel_bytes: u32, size: Extent3d) -> (usize, usize) {
-        let packed = size.width as usize * texel_bytes as usize;
+    pub(super) fn strides(&self, format: TextureFormat, size: Extent3d) -> (usize, usize) {
+        let [width, height] = format.units(size.width, size.height);
+        let packed = width as usize * format.info().bytes as usize;
         (
             self.bytes_per_row.map_or(packed, |n| n as usize),
-            self.rows_per_image.unwrap_or(size.height) as usize,
+            self.rows_per_image.unwrap_or(height) as usize,
         )
     }
 }
@@ -319,7 +320,7 @@ impl CommandEncoder {
             .format()
             .aspect_format(region.aspect)
             .unwrap_or(region.texture.format());
-        let (bytes_per_row, rows_per_image) = rows.layout.strides(format.info().bytes, size);
+        let (bytes_per_row, rows_per_image) = rows.layout.strides(format, size);
         let rows = BufferRows {
             buffer: rows.buffer.clone(),
             offset: rows.layout.offset,

@@ -115,8 +115,9 @@ fn texture_to_buffer(source: &TextureRegion, destination: &BufferRows) -> Result
 fn copy_texture(source: &TextureRegion, destination: &TextureRegion) -> Result<(), SubmitError> {
     let format = source.texture.format();
     let format = format.aspect_format(source.aspect).unwrap_or(format);
-    let row = source.size.width as usize * format.info().bytes as usize;
-    let rows = source.size.height as usize;
+    let [width, height] = format.units(source.size.width, source.size.height);
+    let row = width as usize * format.info().bytes as usize;
+    let rows = height as usize;
     // The size is the region's, whose first image is checked by reading it: no more than the texture has.
     let limit = |t: &TextureRegion| {
         let size = t.texture.size();

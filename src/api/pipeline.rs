@@ -368,8 +368,9 @@ impl Device {
             if slot.count != 1 {
                 return Err(wrong("binding arrays are not supported".into()));
             }
-            if matches!(slot.class, ResourceClass::StorageTexture { .. }) {
-                return Err(wrong("storage textures are not supported".into()));
+            let stores = matches!(slot.class, ResourceClass::StorageTexture { writable: true, .. });
+            if stores && slot.vertex {
+                return Err(wrong("vertex shaders can't store to textures".into()));
             }
             let filtered = shaders.iter().flatten().any(|s| {
                 let filtered = filtered_textures(s);

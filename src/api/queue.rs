@@ -60,7 +60,7 @@ impl Queue {
             .format()
             .aspect_format(destination.aspect)
             .unwrap_or(texture.format());
-        let (bytes_per_row, rows_per_image) = layout.strides(format.info().bytes, size);
+        let (bytes_per_row, rows_per_image) = layout.strides(format, size);
         let region = CopyRegion {
             aspect: destination.aspect,
             level: destination.mip_level,

@@ -269,6 +269,7 @@ impl<'m> Memory<'m> {
                     None => BoundResource::Bytes(self.part(buffer, offset + added, *size)),
                 },
                 Bound::Texture(_, sampled) => BoundResource::Texture(sampled.clone()),
+                Bound::Storage(_, stored) => BoundResource::Storage(stored.clone()),
                 Bound::Sampler(sampler) => BoundResource::Sampler(sampler.raster().clone()),
             };
             if let Some(entry) = table.get_mut(slot.slot as usize) {

@@ -252,7 +252,7 @@ impl<'e> RenderPass<'e> {
                 .chain(resolved)
         };
         for bound in group.resources() {
-            if let Bound::Texture(view, _) = bound
+            if let Bound::Texture(view, _) | Bound::Storage(view, _) = bound
                 && written(view).any(|attached| overlap(view, attached))
             {
                 return Err(self.wrong(format!(

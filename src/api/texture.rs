@@ -177,7 +177,9 @@ impl Device {
         if d.usage.contains(TextureUsages::RENDER_ATTACHMENT) && !info.renderable {
             return Err(excluded(TextureUsages::RENDER_ATTACHMENT));
         }
-        if d.usage.contains(TextureUsages::STORAGE_BINDING) && (info.depth || info.stencil || info.srgb) {
+        if d.usage.contains(TextureUsages::STORAGE_BINDING)
+            && (info.depth || info.stencil || info.srgb || d.format.is_compressed())
+        {
             return Err(excluded(TextureUsages::STORAGE_BINDING));
         }
         let described = raster::TextureDescriptor {

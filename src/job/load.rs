@@ -315,7 +315,8 @@ impl Files<'_> {
         let at = format!("{at}.file");
         let bytes = self.read(file, &at)?;
         // Within 2^14 a side and 2^4 bytes a texel, so it can't overflow 64 bits.
-        let layer = u64::from(width) * u64::from(height) * u64::from(info.bytes);
+        let [columns, rows] = texture.format.units(width, height);
+        let layer = u64::from(columns) * u64::from(rows) * u64::from(info.bytes);
         let whole = usize::try_from(layer)
             .ok()
             .filter(|&n| !bytes.is_empty() && bytes.len().is_multiple_of(n));

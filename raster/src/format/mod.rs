@@ -64,7 +64,7 @@ pub struct Field {
 pub struct FormatInfo {
     /// WebGPU's name.
     pub name: &'static str,
-    /// Bytes of a texel; of both aspects together for depth-stencil formats.
+    /// Bytes of a texel, of a 4x4 block for compressed formats; of both aspects together for depth-stencil formats.
     pub bytes: u32,
     /// One more than the last component present, 1..=4; those before it may be missing (`a8unorm`), see
     /// [`present`](Self::present).
@@ -231,6 +231,24 @@ const fn depth(name: &'static str, bits: u8, kind: Kind, stencil: bool) -> Forma
     }
 }
 
+/// A format of compressed 4x4 blocks; `fields` count its components, texels have no places of their own.
+const fn block(name: &'static str, kind: Kind, components: u8, bytes: u32, srgb: bool) -> FormatInfo {
+    FormatInfo {
+        name,
+        bytes,
+        components,
+        kind,
+        fields: fields(8, components),
+        srgb,
+        depth: false,
+        stencil: false,
+        filterable: true,
+        renderable: false,
+        blendable: false,
+        resolvable: false,
+    }
+}
+
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident = $info:expr;)*) => {
         /// A texture format by WebGPU's name; those that only Direct3D has are named alike.
@@ -302,6 +320,20 @@ formats! {
     Rgb10a2Unorm = color("rgb10a2unorm", Kind::Unorm, RGB10A2, false, true);
     Rg11b10Ufloat = color("rg11b10ufloat", Kind::Float, RG11B10, false, true);
     Rgb9e5Ufloat = color("rgb9e5ufloat", Kind::Float, RGB9E5, false, false);
+    Bc1RgbaUnorm = block("bc1-rgba-unorm", Kind::Unorm, 4, 8, false);
+    Bc1RgbaUnormSrgb = block("bc1-rgba-unorm-srgb", Kind::Unorm, 4, 8, true);
+    Bc2RgbaUnorm = block("bc2-rgba-unorm", Kind::Unorm, 4, 16, false);
+    Bc2RgbaUnormSrgb = block("bc2-rgba-unorm-srgb", Kind::Unorm, 4, 16, true);
+    Bc3RgbaUnorm = block("bc3-rgba-unorm", Kind::Unorm, 4, 16, false);
+    Bc3RgbaUnormSrgb = block("bc3-rgba-unorm-srgb", Kind::Unorm, 4, 16, true);
+    Bc4RUnorm = block("bc4-r-unorm", Kind::Unorm, 1, 8, false);
+    Bc4RSnorm = block("bc4-r-snorm", Kind::Snorm, 1, 8, false);
+    Bc5RgUnorm = block("bc5-rg-unorm", Kind::Unorm, 2, 16, false);
+    Bc5RgSnorm = block("bc5-rg-snorm", Kind::Snorm, 2, 16, false);
+    Bc6hRgbUfloat = block("bc6h-rgb-ufloat", Kind::Float, 3, 16, false);
+    Bc6hRgbFloat = block("bc6h-rgb-float", Kind::Float, 3, 16, false);
+    Bc7RgbaUnorm = block("bc7-rgba-unorm", Kind::Unorm, 4, 16, false);
+    Bc7RgbaUnormSrgb = block("bc7-rgba-unorm-srgb", Kind::Unorm, 4, 16, true);
     Stencil8 = depth("stencil8", 0, Kind::Uint, true);
     Depth16Unorm = depth("depth16unorm", 16, Kind::Unorm, false);
     Depth24Plus = depth("depth24plus", 24, Kind::Unorm, false);
@@ -320,6 +352,21 @@ impl TextureFormat {
     pub const fn is_bgra8(self) -> bool {
         use TextureFormat::*;
         matches!(self, Bgra8Unorm | Bgra8UnormSrgb | Bgrx8Unorm | Bgrx8UnormSrgb)
+    }
+
+    /// Stored in compressed 4x4 blocks.
+    pub const fn is_compressed(self) -> bool {
+        self as usize >= TextureFormat::Bc1RgbaUnorm as usize
+            && self as usize <= TextureFormat::Bc7RgbaUnormSrgb as usize
+    }
+
+    /// Width and height in the units that copies count: blocks of compressed formats, else texels.
+    pub const fn units(self, width: u32, height: u32) -> [u32; 2] {
+        if self.is_compressed() {
+            [width.div_ceil(4), height.div_ceil(4)]
+        } else {
+            [width, height]
+        }
     }
 
     /// Has depth, stencil or both.
@@ -365,6 +412,14 @@ impl TextureFormat {
             Bgra8UnormSrgb => Some(Bgra8Unorm),
             Bgrx8Unorm => Some(Bgrx8UnormSrgb),
             Bgrx8UnormSrgb => Some(Bgrx8Unorm),
+            Bc1RgbaUnorm => Some(Bc1RgbaUnormSrgb),
+            Bc1RgbaUnormSrgb => Some(Bc1RgbaUnorm),
+            Bc2RgbaUnorm => Some(Bc2RgbaUnormSrgb),
+            Bc2RgbaUnormSrgb => Some(Bc2RgbaUnorm),
+            Bc3RgbaUnorm => Some(Bc3RgbaUnormSrgb),
+            Bc3RgbaUnormSrgb => Some(Bc3RgbaUnorm),
+            Bc7RgbaUnorm => Some(Bc7RgbaUnormSrgb),
+            Bc7RgbaUnormSrgb => Some(Bc7RgbaUnorm),
             _ => None,
         }
     }

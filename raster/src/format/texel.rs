@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn texels_round_trip() {
         let mut seed = 12345u64;
-        for &format in TextureFormat::ALL.iter().filter(|f| f.storage().len() == 1) {
+        let plain = |f: &&TextureFormat| f.storage().len() == 1 && !f.is_compressed();
+        for &format in TextureFormat::ALL.iter().filter(plain) {
             let n = format.info().bytes as usize;
             for _ in 0..500 {
                 seed = seed

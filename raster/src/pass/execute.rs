@@ -8,7 +8,7 @@ use crate::geometry::{BiasFormat, ClipPlanes, DepthBias, Rect, ViewTransform, Vi
 use crate::layout::draw as words;
 use crate::pipeline::{DepthStencilState, RenderPipeline};
 use crate::pool::{Pool, Worker, WorkerPanic};
-use crate::sampler::{ReadGuard, SampledView};
+use crate::sampler::{ReadGuard, SampledView, StoreGuard};
 use crate::texture::TextureError;
 use crate::tile::{OutOfBudget, TileJob, TileLists, TileStats, TileWorker};
 use crate::vertex::Primitives;
@@ -143,7 +143,7 @@ pub fn execute(
     options: &PassOptions<'_>,
 ) -> Result<PassStats, PassError> {
     let label = || pass.label.to_string();
-    let _reading = read_guards(pass).map_err(|e| PassError::Attachments {
+    let _reading = guards(pass).map_err(|e| PassError::Attachments {
         label: label(),
         reason: e.to_string(),
     })?;
@@ -170,10 +170,15 @@ pub fn execute(
     Ok(stats)
 }
 
-/// Holds every texture that the draws sample for reading, each once, and brings linear copies up to date (law S3).
-fn read_guards(pass: &Pass<'_>) -> Result<Vec<ReadGuard>, TextureError> {
+/// Texels that no one else may touch, or only read, while a pass runs.
+type Guards = (Vec<ReadGuard>, Vec<StoreGuard>);
+
+/// Holds every texture that the draws sample for reading, and those that they store to for writing, each once, and brings
+/// derived copies up to date (laws S3, S4).
+fn guards(pass: &Pass<'_>) -> Result<Guards, TextureError> {
     let mut held: BTreeSet<*const SampledView> = BTreeSet::new();
-    let mut guards = Vec::new();
+    let mut stored = BTreeSet::new();
+    let (mut reads, mut stores) = (Vec::new(), Vec::new());
     let mut previous: *const [BoundResource<'_>] = &[];
     for draw in &pass.draws {
         // Draws in a row mostly share their table.
@@ -185,11 +190,14 @@ fn read_guards(pass: &Pass<'_>) -> Result<Vec<ReadGuard>, TextureError> {
             if let BoundResource::Texture(view) = resource
                 && held.insert(Arc::as_ptr(view))
             {
-                guards.push(view.begin_read()?);
+                reads.push(view.begin_read()?);
+            }
+            if let BoundResource::Storage(view) = resource {
+                stores.push(view.begin(&mut stored)?);
             }
         }
     }
-    Ok(guards)
+    Ok((reads, stores))
 }
 
 /// A chunk, or a vertex program's status and the state's number.

@@ -1,6 +1,6 @@
 //! Resources as draws bind them: what is safe for callers, turned into the addresses that programs see.
 
-use crate::sampler::{SampledView, Sampler};
+use crate::sampler::{SampledView, Sampler, StorageView};
 use quadrille_jit::abi::Binding;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -55,6 +55,8 @@ pub enum BoundResource<'a> {
     Writable(WritableBytes<'a>),
     /// A sampled texture.
     Texture(Arc<SampledView>),
+    /// A texture that shaders store to.
+    Storage(Arc<StorageView>),
     /// A sampler.
     Sampler(Arc<Sampler>),
 }
@@ -75,6 +77,7 @@ impl BoundResource<'_> {
                 ..Binding::NULL
             },
             BoundResource::Texture(view) => view.binding(),
+            BoundResource::Storage(view) => view.binding(),
             BoundResource::Sampler(sampler) => sampler.binding(),
         }
     }

@@ -199,7 +199,7 @@ fn grid<S: Simd, C: Class>(
     let mut rows = Side::new(s, repeats[1], level.size[1], level.last[1], &cells[1 + nu..1 + nu + nv]);
     let (layer, reference) = shared(s, view, op, cells, 1 + nu + nv);
     for t in &mut columns.texels[..columns.count.min(2 * SIDE)] {
-        *t = level.column(s, *t);
+        *t = level.column(*t);
     }
     let base = level.base + layer;
     for t in &mut rows.texels[..rows.count.min(2 * SIDE)] {

@@ -57,6 +57,11 @@ pub(super) trait Class: Copy + 'static {
     fn component<S: Simd>(s: S, texel: Self::Texel<S>, c: usize) -> S::F;
     /// The weighted sum, with the second column's and row's weights out of 256; components not in `mask` are anything.
     fn bilinear<S: Simd>(s: S, t: Four<Self::Texel<S>>, wx: S::I, wy: S::I, mask: u8) -> [S::F; 4];
+    /// As [`fetch_bilinear`](Self::fetch_bilinear), from the first texel of each of two rows; `None` if there is no such way.
+    #[inline(always)]
+    fn fetch_pairs<S: Simd>(_: S, _: AnyWords<'_>, _index: [S::I; 2], _wx: S::I, _wy: S::I) -> Option<[S::F; 4]> {
+        None
+    }
     /// [`fetch`](Self::fetch) and [`bilinear`](Self::bilinear), where the level knows a shorter way.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "those of the two functions it stands for")]
@@ -341,6 +346,10 @@ impl Class for Norm16 {
             }
         }
         out
+    }
+    #[inline(always)]
+    fn fetch_pairs<S: Simd>(s: S, words: AnyWords<'_>, index: [S::I; 2], wx: S::I, wy: S::I) -> Option<[S::F; 4]> {
+        s.sum64_pairs(words.of(), index, wx, wy)
     }
     #[inline(always)]
     fn fetch_bilinear<S: Simd>(

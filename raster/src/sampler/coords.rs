@@ -13,6 +13,10 @@ pub(super) struct Level<S: Simd> {
     pub base: S::I,
     pub row: S::I,
     pub surface: S::I,
+    /// Added for each block on the left: 12, or 16 where five texels stand for a row.
+    column: S::I,
+    /// All ones where five texels stand for a row.
+    paired: S::I,
 }
 
 impl<S: Simd> Level<S> {
@@ -25,6 +29,7 @@ impl<S: Simd> Level<S> {
                 #[inline(always)]
                 |level: i32| {
                     Level::from_tables(
+                        s,
                         view,
                         #[inline(always)]
                         |table| s.i32(table[(level & 15) as usize]),
@@ -38,6 +43,7 @@ impl<S: Simd> Level<S> {
                 #[inline(always)]
                 |level: S::I| {
                     Level::from_tables(
+                        s,
                         view,
                         #[inline(always)]
                         |table| s.pick16(table, level),
@@ -56,7 +62,7 @@ impl<S: Simd> Level<S> {
     }
 
     #[inline(always)]
-    fn from_tables(view: &Kernel, pick: impl Fn(&[i32; 16]) -> S::I) -> Level<S> {
+    fn from_tables(s: S, view: &Kernel, pick: impl Fn(&[i32; 16]) -> S::I) -> Level<S> {
         Level {
             size: [
                 pick(&view.size_fixed[0]).as_f32(),
@@ -67,21 +73,24 @@ impl<S: Simd> Level<S> {
             base: pick(&view.base),
             row: pick(&view.row),
             surface: pick(&view.surface),
+            column: s.i32(if view.paired { 16 } else { 12 }),
+            paired: s.i32(-i32::from(view.paired)),
         }
     }
 
     /// The part of a texel's index that x decides.
     #[inline(always)]
-    pub fn column(&self, s: S, x: S::I) -> S::I {
-        // (x / 4) * 16 + x % 4
-        x + x.shr::<2>().madd16(s.i32(12))
+    pub fn column(&self, x: S::I) -> S::I {
+        // (x / 4) * 16 + x % 4, or (x / 4) * 20 + x % 4
+        x + x.shr::<2>().madd16(self.column)
     }
 
     /// The part of a texel's index that y decides.
     #[inline(always)]
     pub fn line(&self, y: S::I) -> S::I {
-        // (y / 4) * pitch + (y % 4) * 4
-        (y + y.shr::<2>().madd16(self.row)).shl::<2>()
+        // (y / 4) * pitch + (y % 4) * 4, or 5
+        let rows = y + y.shr::<2>().madd16(self.row);
+        rows.shl::<2>() + (rows & self.paired)
     }
 }
 

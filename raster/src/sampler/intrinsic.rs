@@ -199,14 +199,17 @@ unsafe extern "C" fn sample_srgb<T: Chosen>(
     // SAFETY: bindings get this function only where the machine has the instructions.
     let s = unsafe { T::get() };
     let averages = sampler.is_filtering() && sampler.d.reduction == Reduction::WeightedAverage;
-    match view.linear {
-        Some(words) if averages && SampleOp::decode(op).gather.is_none() => {
-            let linear = Texels {
-                words,
-                bytes: 8,
-                format: TextureFormat::Rgba16Unorm,
-            };
-            sample_with(s, view, linear, sampler, op, &FamilyOf::<T::S, Norm16>::FAMILY, cells);
+    match &view.linear {
+        Some(linear) if averages && SampleOp::decode(op).gather.is_none() => {
+            sample_with(
+                s,
+                linear,
+                own(linear),
+                sampler,
+                op,
+                &FamilyOf::<T::S, Norm16>::FAMILY,
+                cells,
+            );
         }
         _ => sample_with(
             s,

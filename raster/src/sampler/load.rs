@@ -51,7 +51,7 @@ pub(super) fn load<S: Simd, C: Class>(s: S, view: &Kernel, texels: Texels<'_>, o
         *at = arg(c);
         valid = valid & inside(*at, l.last[c]);
     }
-    let mut index = base + l.base + l.column(s, at[0]) + l.line(at[1]);
+    let mut index = base + l.base + l.column(at[0]) + l.line(at[1]);
     if op.dim == Dim::D3 {
         index = index + at[2] * l.surface;
     }

@@ -9,6 +9,7 @@
 //!        └─ fetch, decode, weigh                      surface.rs, class.rs
 //! Binding.sample_n(view, sampler, op, cells)          batch.rs       comparisons together
 //! Binding.load(view, op, cells)                       load.rs
+//! Binding.store(view, op, cells)                      store.rs
 //! ```
 //!
 //! Every kernel is generic over [`crate::simd::Simd`] and the format class. All levels give the same bits: integer sums are
@@ -26,6 +27,7 @@ pub mod lod;
 mod quick;
 mod sample;
 mod select;
+mod store;
 mod surface;
 mod taps;
 mod view;
@@ -34,4 +36,5 @@ mod view;
 mod tests;
 
 pub use descriptor::{AddressMode, CompareFunction, FilterMode, Reduction, Sampler, SamplerDescriptor, SamplerError};
+pub use store::{StorageView, StoreGuard};
 pub use view::{ReadGuard, SampledView};

@@ -145,6 +145,13 @@ impl<S: Simd> Tap<'_, S> {
     pub fn at<C: Class, const COMPARE: bool>(&self, uv: &[Reduced<S>; 2], level: &Level<S>) -> [S::F; 4] {
         let s = self.s;
         let zero = s.i32(0);
+        if !COMPARE
+            && self.linear
+            && self.view.paired
+            && let Some(value) = self.pairs::<C>(uv, level)
+        {
+            return value;
+        }
         let axes = each!(2; c in [0, 1] => {
             let x = fixed(&uv[c], level.size[c], self.half);
             let (t, w) = (x.sar::<8>(), x & s.i32(255));
@@ -158,11 +165,11 @@ impl<S: Simd> Tap<'_, S> {
         });
         let [([x0, x1], wx), ([y0, y1], wy)] = axes;
         let base = level.base + self.layer;
-        let (c0, r0) = (level.column(s, x0), base + level.line(y0));
+        let (c0, r0) = (level.column(x0), base + level.line(y0));
         let Texels { words, bytes, .. } = self.texels;
         let mut out = [s.f32(0.0); 4];
         if self.linear {
-            let (c1, r1) = (level.column(s, x1), base + level.line(y1));
+            let (c1, r1) = (level.column(x1), base + level.line(y1));
             let index = [r0 + c0, r0 + c1, r1 + c0, r1 + c1];
             if COMPARE {
                 let t = C::fetch::<S, 4>(s, self.view, words, bytes, index);
@@ -188,6 +195,38 @@ impl<S: Simd> Tap<'_, S> {
 }
 
 impl<S: Simd> Tap<'_, S> {
+    /// As [`at`](Self::at), where the right neighbour stands behind every texel.
+    #[inline(always)]
+    fn pairs<C: Class>(&self, uv: &[Reduced<S>; 2], level: &Level<S>) -> Option<[S::F; 4]> {
+        let s = self.s;
+        let (zero, one) = (s.i32(0), s.i32(1));
+        let [x, y] = each!(2; c in [0, 1] => fixed(&uv[c], level.size[c], self.half));
+        let [mut wx, wy] = [x & s.i32(255), y & s.i32(255)];
+        let [tx, ty] = [x.sar::<8>(), y.sar::<8>()];
+        let [last_x, last_y] = [level.last[0], level.last[1]];
+        let x0 = if self.repeats[0] {
+            tx & last_x
+        } else {
+            // Beyond the edge both texels are the same one: the second's weight may be 0.
+            let x0 = tx.max(zero).min(last_x);
+            wx = wx & x0.eq(tx) & last_x.gt(tx);
+            x0
+        };
+        let [y0, y1] = if self.repeats[1] {
+            [ty & last_y, (ty + one) & last_y]
+        } else {
+            each!(2; t in [ty, ty + one] => t.max(zero).min(last_y))
+        };
+        let column = level.base + self.layer + level.column(x0);
+        C::fetch_pairs(
+            s,
+            self.texels.words,
+            [column + level.line(y0), column + level.line(y1)],
+            wx,
+            wy,
+        )
+    }
+
     /// One level's value of a cube, in filtered units.
     #[inline(always)]
     fn on_cube<C: Class>(&self, face: S::I, uv: &[Reduced<S>; 2], level: &Level<S>) -> [S::F; 4] {
@@ -200,7 +239,7 @@ impl<S: Simd> Tap<'_, S> {
         let Texels { words, bytes, .. } = self.texels;
         if !self.linear {
             // A point never leaves its face (R-SAMP-84).
-            let at = level.line(ty.max(zero).min(last)) + level.column(s, tx.max(zero).min(last));
+            let at = level.line(ty.max(zero).min(last)) + level.column(tx.max(zero).min(last));
             let index = base + face * s.i32(self.view.layer_texels) + at;
             let [t] = C::fetch::<S, 1>(s, self.view, words, bytes, [index]);
             return each!(4; c in [0, 1, 2, 3] => C::component(s, t, c));
@@ -212,8 +251,8 @@ impl<S: Simd> Tap<'_, S> {
             return out;
         }
         let base = base + face * s.i32(self.view.layer_texels);
-        let (c0, r0) = (level.column(s, tx), base + level.line(ty));
-        let (c1, r1) = (level.column(s, tx + one), base + level.line(ty + one));
+        let (c0, r0) = (level.column(tx), base + level.line(ty));
+        let (c1, r1) = (level.column(tx + one), base + level.line(ty + one));
         let index = [r0 + c0, r0 + c1, r1 + c0, r1 + c1];
         C::fetch_bilinear(s, self.view, words, bytes, index, wx, wy, self.mask)
     }

@@ -109,10 +109,10 @@ impl<S: Simd> Source<'_, S> {
 
     #[inline(always)]
     fn flat(&self, level: &Level<S>, base: S::I, x: &Axis<S>, y: &Axis<S>) -> Tap<S> {
-        let (c0, r0) = (level.column(self.s, x.t[0]), base + level.line(y.t[0]));
+        let (c0, r0) = (level.column(x.t[0]), base + level.line(y.t[0]));
         let (mut c1, mut r1) = (c0, r0);
         if self.linear {
-            (c1, r1) = (level.column(self.s, x.t[1]), base + level.line(y.t[1]));
+            (c1, r1) = (level.column(x.t[1]), base + level.line(y.t[1]));
         }
         let ([x0, x1], [y0, y1]) = (x.border, y.border);
         Tap {
@@ -242,7 +242,7 @@ pub(super) fn crossing<S: Simd>(
     let taps = each!(4; (x, y) in [(x0, y0), (x1, y0), (x0, y1), (x1, y1)] => across(s, face, x, y, last));
     let missing = each!(4; i in [0, 1, 2, 3] => taps[i].missing);
     let index = each!(4; t in taps => {
-        cube + t.face * s.i32(view.layer_texels) + level.line(t.y) + level.column(s, t.x)
+        cube + t.face * s.i32(view.layer_texels) + level.line(t.y) + level.column(t.x)
     });
     let any = (missing[0] | missing[1] | missing[2] | missing[3]).any();
     (index, if any { Some(missing) } else { None })

@@ -165,30 +165,35 @@ impl Simd for Avx2 {
             );
             let above = row(texels(index[0]), texels(index[1]));
             let below = row(texels(index[2]), texels(index[3]));
-            let weights = _mm256_or_si256(
-                _mm256_sub_epi32(_mm256_set1_epi32(256), wx.0),
-                _mm256_slli_epi32::<16>(wx.0),
+            Some(weigh_rows(above, below, wx, wy))
+        })
+    }
+    #[inline(always)]
+    fn sum64_pairs(self, words: Words<'_, 8>, index: [I32x8; 2], wx: I32x8, wy: I32x8) -> Option<[F32x8; 4]> {
+        let index = each!(2; i in index => I32x8(self.clamp(words, i)).to_u32());
+        have!({
+            let order = _mm256_setr_epi8(
+                0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14,
+                15,
             );
-            let weights = [
-                _mm256_shuffle_epi32::<0x00>(weights),
-                _mm256_shuffle_epi32::<0x55>(weights),
-                _mm256_shuffle_epi32::<0xaa>(weights),
-                _mm256_shuffle_epi32::<0xff>(weights),
-            ];
-            let wy = spread(F32x8(_mm256_cvtepi32_ps(wy.0)));
-            let sum = inlined(
+            let bias = _mm256_set1_epi16(i16::MIN);
+            // Elements 0..=last and the one behind, which is padding then.
+            let at = inlined(
                 #[inline(always)]
-                |i: usize| {
-                    // Row sums are below 2^24, so exact in f32, and so is their difference.
-                    let unbias = _mm256_set1_epi32(1 << 23);
-                    let a = _mm256_add_epi32(_mm256_madd_epi16(above[i], weights[i]), unbias);
-                    let b = _mm256_add_epi32(_mm256_madd_epi16(below[i], weights[i]), unbias);
-                    let (a, b) = (_mm256_cvtepi32_ps(a), _mm256_cvtepi32_ps(b));
-                    let first = _mm256_mul_ps(a, _mm256_set1_ps(256.0));
-                    _mm256_fmadd_ps(_mm256_sub_ps(b, a), wy[i], first)
+                |i: u32| _mm_loadu_si128(words.start().add(i as usize * 8).cast()),
+            );
+            let pair = inlined(
+                #[inline(always)]
+                |index: &[u32; 8], i: usize| {
+                    let both = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(at(index[i])), at(index[i + 4]));
+                    _mm256_xor_si256(bias, _mm256_shuffle_epi8(both, order))
                 },
             );
-            Some(transpose([sum(0), sum(1), sum(2), sum(3)]))
+            let row = inlined(
+                #[inline(always)]
+                |index: &[u32; 8]| [pair(index, 0), pair(index, 1), pair(index, 2), pair(index, 3)],
+            );
+            Some(weigh_rows(row(&index[0]), row(&index[1]), wx, wy))
         })
     }
     #[inline(always)]
@@ -267,6 +272,38 @@ impl Simd for Avx2 {
             each!(4; v in out => v.bits())
         })
     }
+}
+
+/// Sums of [`Simd::sum64`] from two rows: register i holds, of lanes i and i + 4, each component of both texels side by side,
+/// as signed 16-bit numbers, 32768 less than they are.
+#[inline(always)]
+fn weigh_rows(above: [__m256i; 4], below: [__m256i; 4], wx: I32x8, wy: I32x8) -> [F32x8; 4] {
+    have!({
+        let weights = _mm256_or_si256(
+            _mm256_sub_epi32(_mm256_set1_epi32(256), wx.0),
+            _mm256_slli_epi32::<16>(wx.0),
+        );
+        let weights = [
+            _mm256_shuffle_epi32::<0x00>(weights),
+            _mm256_shuffle_epi32::<0x55>(weights),
+            _mm256_shuffle_epi32::<0xaa>(weights),
+            _mm256_shuffle_epi32::<0xff>(weights),
+        ];
+        let wy = spread(F32x8(_mm256_cvtepi32_ps(wy.0)));
+        let sum = inlined(
+            #[inline(always)]
+            |i: usize| {
+                // Row sums are below 2^24, so exact in f32, and so is their difference.
+                let unbias = _mm256_set1_epi32(1 << 23);
+                let a = _mm256_add_epi32(_mm256_madd_epi16(above[i], weights[i]), unbias);
+                let b = _mm256_add_epi32(_mm256_madd_epi16(below[i], weights[i]), unbias);
+                let (a, b) = (_mm256_cvtepi32_ps(a), _mm256_cvtepi32_ps(b));
+                let first = _mm256_mul_ps(a, _mm256_set1_ps(256.0));
+                _mm256_fmadd_ps(_mm256_sub_ps(b, a), wy[i], first)
+            },
+        );
+        transpose([sum(0), sum(1), sum(2), sum(3)])
+    })
 }
 
 /// Registers of the four components of lanes i and i + 4 to registers of a component each.

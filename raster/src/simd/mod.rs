@@ -142,6 +142,17 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn sum64(self, _words: Words<'_, 8>, _index: [Self::I; 4], _wx: Self::I, _wy: Self::I) -> Option<[Self::F; 4]> {
         None
     }
+    /// As [`sum64`](Self::sum64), of two rows of texels at `index` and behind it.
+    #[inline(always)]
+    fn sum64_pairs(
+        self,
+        _words: Words<'_, 8>,
+        _index: [Self::I; 2],
+        _wx: Self::I,
+        _wy: Self::I,
+    ) -> Option<[Self::F; 4]> {
+        None
+    }
     /// Of texels of four half floats: by component the lerps along x, then y, as [`Floats::lerp`] has them. `None`: not at this
     /// level, or a texel isn't finite.
     #[inline(always)]

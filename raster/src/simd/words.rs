@@ -28,8 +28,8 @@ impl<'a> AnyWords<'a> {
     /// The memory must live as long as the value is used (the lifetime may promise too much), and while gathers read
     /// through it no one writes the texels they reach.
     pub unsafe fn texels(memory: &TexelMemory, bytes: u32) -> AnyWords<'a> {
-        // A gather of small elements reads 4 bytes at the element's start.
-        const { assert!(PADDING >= 4) };
+        // A gather of small elements reads 4 bytes at the element's start, a pair of 8 bytes reads the element behind.
+        const { assert!(PADDING >= 8) };
         let count = (memory.len() / bytes as usize).min(i32::MAX as usize);
         assert!(count > 0, "a plane has at least one texel");
         AnyWords {
@@ -37,6 +37,22 @@ impl<'a> AnyWords<'a> {
             last: (count - 1) as u32,
             bytes,
             _memory: PhantomData,
+        }
+    }
+
+    /// Writes the element, the first of `bytes`; outside of the memory nothing happens.
+    ///
+    /// # Safety
+    /// While it runs no one else reads or writes the element.
+    pub unsafe fn write(self, index: u32, bytes: &[u8; 16]) {
+        if index <= self.last {
+            let size = (self.bytes as usize).min(16);
+            // SAFETY: the element lies inside the memory that `texels` was given, which is a raw allocation that may be written;
+            // the caller says that no one else uses it now.
+            unsafe {
+                let to = self.start.add(index as usize * size).cast_mut();
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, size);
+            }
         }
     }
 

@@ -31,12 +31,14 @@ pub struct LevelLayout {
     pub offset: u32,
     /// Surfaces: depth slices or samples.
     pub surfaces: u32,
+    /// Texels stored for each row of a block: 4, or 5 where a copy of the right neighbour follows.
+    pub row: u32,
 }
 
 impl LevelLayout {
     /// Texels from one row of blocks to the next.
     pub const fn pitch(&self) -> u32 {
-        self.blocks_x * BLOCK_TEXELS
+        self.blocks_x * BLOCK * self.row
     }
 
     /// Texels from one surface to the next.
@@ -46,7 +48,7 @@ impl LevelLayout {
 
     /// Index of a texel within its surface.
     pub const fn texel(&self, x: u32, y: u32) -> u32 {
-        (y / BLOCK) * self.pitch() + (x / BLOCK) * BLOCK_TEXELS + (y % BLOCK) * BLOCK + x % BLOCK
+        (y / BLOCK) * self.pitch() + (x / BLOCK) * BLOCK * self.row + (y % BLOCK) * self.row + x % BLOCK
     }
 }
 
@@ -78,13 +80,33 @@ impl Layout {
         samples: u32,
         texel_bytes: u32,
     ) -> Result<Layout, TextureError> {
+        let size = |level| size.map(|s| level_size(s, level));
+        Layout::of((0..levels).map(size), layers, samples, texel_bytes, BLOCK)
+    }
+
+    /// As [`new`](Self::new), for blocks of a compressed format in the place of texels.
+    pub fn compressed(size: [u32; 3], levels: u32, layers: u32, block_bytes: u32) -> Result<Layout, TextureError> {
+        let size = |level| {
+            let [w, h, d] = size.map(|s| level_size(s, level));
+            [w.div_ceil(BLOCK), h.div_ceil(BLOCK), d]
+        };
+        Layout::of((0..levels).map(size), layers, 1, block_bytes, BLOCK)
+    }
+
+    /// Levels of the given sizes, `row` texels stored for each row of a block.
+    pub fn of(
+        sizes: impl Iterator<Item = [u32; 3]>,
+        layers: u32,
+        samples: u32,
+        texel_bytes: u32,
+        row: u32,
+    ) -> Result<Layout, TextureError> {
         let mut offset = 0u64;
         let mut out = Vec::with_capacity(MAX_LEVELS);
-        for level in 0..levels {
-            let [width, height, depth] = size.map(|s| level_size(s, level));
+        for [width, height, depth] in sizes {
             let (blocks_x, blocks_y) = (width.div_ceil(BLOCK), height.div_ceil(BLOCK));
             let surfaces = u64::from(depth) * u64::from(samples);
-            let texels = u64::from(blocks_x) * u64::from(blocks_y) * u64::from(BLOCK_TEXELS) * surfaces;
+            let texels = u64::from(blocks_x) * u64::from(blocks_y) * u64::from(BLOCK * row) * surfaces;
             if offset + texels > MAX_TEXELS {
                 return Err(too_many(offset + texels));
             }
@@ -97,6 +119,7 @@ impl Layout {
                 blocks_y,
                 offset: offset as u32,
                 surfaces,
+                row,
             });
             offset += texels;
         }

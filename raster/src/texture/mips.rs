@@ -23,7 +23,7 @@ impl Texture {
         let format = self.format();
         let info = format.info();
         let refuse = |what| Err(TextureError::Format { format, what });
-        if format.is_depth_stencil() || matches!(info.kind, Kind::Uint | Kind::Sint) {
+        if format.is_depth_stencil() || format.is_compressed() || matches!(info.kind, Kind::Uint | Kind::Sint) {
             return refuse("cannot be averaged, so mips can't be generated");
         }
         let volume = self.descriptor().dimension == TextureDimension::D3;

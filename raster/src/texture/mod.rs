@@ -3,7 +3,7 @@
 //! ```text
 //!  write ──► Texture ─┬─ storage (1 or 2 planes of one aspect) ─► SampledView ─► sampler intrinsics
 //!  read  ◄──          │      ▲ Target: tile memory rows, 4x4 blocks at a time
-//!                     └─ linear rgba16unorm copy of sRGB formats, made when sampled (law S3)
+//!                     └─ derived copy, made when sampled: sRGB formats in linear light (law S3), blocks decoded (law S4)
 //! ```
 //!
 //! *Layout.* Texels lie in 4x4 blocks, row-major inside the block and blocks row-major in the surface: the four texels
@@ -15,6 +15,8 @@
 //! and writing the same one at once is an error that names it, never a data race. Within an exclusively
 //! borrowed subresource disjoint tiles go to different threads ([`target`]).
 
+pub(crate) mod bc;
+pub(crate) mod derived;
 pub mod error;
 pub mod layout;
 pub mod memory;
@@ -31,6 +33,7 @@ pub mod view;
 pub use error::TextureError;
 pub use memory::MemoryBudget;
 pub use resolve::ResolveMode;
+pub use storage::Borrow as BorrowGuard;
 pub use target::{Access, PlaneSet, Target, TargetTile};
 pub use texels::{CopyRegion, Texture, TextureDescriptor, TextureDimension};
 pub use view::{TextureView, TextureViewDescriptor, ViewDimension};

@@ -1,12 +1,12 @@
-//! The texture object: creation with its limits, copies in and out, and the linear copy of sRGB formats.
+//! The texture object: creation with its limits, and copies in and out.
 
+use super::derived::Derived;
 use super::error::TextureError;
-use super::layout::{Layout, LevelLayout, MAX_LEVELS};
+use super::layout::{BLOCK, Layout, LevelLayout, MAX_LEVELS, level_size};
 use super::memory::MemoryBudget;
 use super::pixels::{Rect, from_blocks, to_blocks};
 use super::storage::Storage;
-use crate::format::{Aspect, TextureFormat, srgb};
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::format::{Aspect, TextureFormat};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Largest width and height.
@@ -116,6 +116,17 @@ impl TextureDescriptor {
                 });
             }
         }
+        if self.format.is_compressed() && (self.width % BLOCK != 0 || self.height % BLOCK != 0) {
+            return Err(TextureError::Invalid(
+                "the size of a compressed texture must be a multiple of its blocks, 4x4",
+            ));
+        }
+        if self.format.is_compressed() && self.dimension == D1 {
+            return Err(TextureError::Format {
+                format: self.format,
+                what: "is compressed in blocks, and cannot be 1d",
+            });
+        }
         if self.dimension != D2 && self.format.is_depth_stencil() {
             return Err(TextureError::Format {
                 format: self.format,
@@ -139,14 +150,6 @@ pub struct CopyRegion {
     pub size: [u32; 3],
 }
 
-/// The linear rgba16unorm copy of an 8-bit sRGB texture (law S3).
-#[derive(Debug)]
-pub struct LinearCopy {
-    pub storage: Arc<Storage>,
-    /// Subresources written since they were last converted.
-    stale: Box<[AtomicBool]>,
-}
-
 /// A texture. Share it in an `Arc`; all methods take `&self` and are safe to call from several threads.
 #[derive(Debug)]
 pub struct Texture {
@@ -154,7 +157,8 @@ pub struct Texture {
     /// One plane, or depth then stencil.
     planes: Vec<Arc<Storage>>,
     budget: Arc<MemoryBudget>,
-    linear: Mutex<Option<Arc<LinearCopy>>>,
+    /// What samplers read instead, by the view's format, see [`Derived`].
+    derived: Mutex<Vec<Arc<Derived>>>,
 }
 
 impl Texture {
@@ -169,14 +173,18 @@ impl Texture {
         let mut planes = Vec::new();
         for format in d.format.storage() {
             let size = [d.width, d.height, depth];
-            let layout = Layout::new(size, d.levels, layers, d.samples, format.info().bytes)?;
+            let bytes = format.info().bytes;
+            let layout = match format.is_compressed() {
+                true => Layout::compressed(size, d.levels, layers, bytes)?,
+                false => Layout::new(size, d.levels, layers, d.samples, bytes)?,
+            };
             planes.push(Storage::new(layout, budget)?);
         }
         Ok(Arc::new(Texture {
             descriptor: d.clone(),
             planes,
             budget: budget.clone(),
-            linear: Mutex::new(None),
+            derived: Mutex::new(Vec::new()),
         }))
     }
 
@@ -216,10 +224,8 @@ impl Texture {
 
     /// Notes that a subresource of the colour plane has other texels now.
     pub(crate) fn written(&self, index: usize) {
-        let linear = self.linear.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(copy) = linear.as_ref() {
-            copy.stale[index].store(true, Ordering::Relaxed);
-        }
+        let derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        derived.iter().for_each(|copy| copy.written(index));
     }
 
     /// Writes texels from rows: `bytes_per_row` apart, slices or layers `rows_per_image` rows apart.
@@ -285,12 +291,7 @@ impl Texture {
             .ok_or(self.no_level(level))?;
         let row = l.width as usize * storage.layout().texel_bytes as usize;
         let mut out = vec![0; row * l.height as usize];
-        let region = CopyRegion {
-            aspect: Aspect::All,
-            level,
-            origin: [0, 0, layer],
-            size: [l.width, l.height, 1],
-        };
+        let region = self.whole_level(level, layer);
         self.read(&region, &mut out, row, l.height as usize)?;
         Ok(out)
     }
@@ -304,13 +305,19 @@ impl Texture {
             .get(level as usize)
             .ok_or(self.no_level(level))?;
         let row = l.width as usize * storage.layout().texel_bytes as usize;
-        let region = CopyRegion {
+        let region = self.whole_level(level, layer);
+        self.write(&region, data, row, l.height as usize)
+    }
+
+    fn whole_level(&self, level: u32, layer: u32) -> CopyRegion {
+        let d = &self.descriptor;
+        let [width, height] = [d.width, d.height].map(|s| level_size(s, level));
+        CopyRegion {
             aspect: Aspect::All,
             level,
             origin: [0, 0, layer],
-            size: [l.width, l.height, 1],
-        };
-        self.write(&region, data, row, l.height as usize)
+            size: [width, height, 1],
+        }
     }
 
     fn no_level(&self, level: u32) -> TextureError {
@@ -321,6 +328,28 @@ impl Texture {
             end: u64::from(level) + 1,
             size,
         }
+    }
+
+    /// A region of a compressed texture in blocks: whole ones, but for the level's right and lower edge (R-SAMP-130).
+    fn in_blocks(&self, region: &CopyRegion) -> Result<CopyRegion, TextureError> {
+        if !self.format().is_compressed() {
+            return Ok(*region);
+        }
+        let d = &self.descriptor;
+        let mut out = *region;
+        for (c, size) in [d.width, d.height].into_iter().enumerate() {
+            let size = level_size(size, region.level);
+            let (first, count) = (region.origin[c], region.size[c]);
+            let end = first.saturating_add(count);
+            if !first.is_multiple_of(BLOCK) || !(end.is_multiple_of(BLOCK) || end == size) {
+                return Err(TextureError::Invalid(
+                    "a copy of a compressed texture must cover whole 4x4 blocks",
+                ));
+            }
+            out.origin[c] = first / BLOCK;
+            out.size[c] = end.div_ceil(BLOCK) - first / BLOCK;
+        }
+        Ok(out)
     }
 
     /// Checks a copy and works out its surfaces.
@@ -343,6 +372,7 @@ impl Texture {
             .get(region.level as usize)
             .ok_or(self.no_level(region.level))?;
         let volume = self.descriptor.dimension == TextureDimension::D3;
+        let region = &self.in_blocks(region)?;
         let (z_axis, z_size) = if volume {
             ("z", l.depth)
         } else {
@@ -403,43 +433,26 @@ impl Texture {
         })
     }
 
-    /// The linear copy, made (stale) if there is none yet.
-    pub(crate) fn linear_copy(&self) -> Result<Arc<LinearCopy>, TextureError> {
-        let mut linear = self.linear.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(copy) = linear.as_ref() {
+    /// The derived copy for views of a format, made (stale) if there is none yet.
+    pub(crate) fn derived(&self, format: TextureFormat) -> Result<Arc<Derived>, TextureError> {
+        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(copy) = derived.iter().find(|copy| copy.from() == format) {
             return Ok(copy.clone());
         }
-        let mut layout = self.planes[0].layout().clone();
-        layout.texel_bytes = 8;
-        let stale = (0..layout.subresources()).map(|_| AtomicBool::new(true)).collect();
-        let copy = Arc::new(LinearCopy {
-            storage: Storage::new(layout, &self.budget)?,
-            stale,
-        });
-        *linear = Some(copy.clone());
+        let copy = Arc::new(Derived::new(self, format, &self.budget)?);
+        derived.push(copy.clone());
         Ok(copy)
     }
 
-    /// Brings the given subresources of the linear copy up to date. The caller holds read borrows of them.
+    /// Brings the given subresources of a derived copy up to date. The caller holds read borrows of them.
     pub(crate) fn freshen(
         &self,
-        copy: &LinearCopy,
+        copy: &Derived,
         subresources: impl Iterator<Item = usize>,
     ) -> Result<(), TextureError> {
         // One converter at a time: whoever comes second finds the flags cleared and the texels there.
-        let _one = self.linear.lock().unwrap_or_else(PoisonError::into_inner);
-        for index in subresources {
-            if !copy.stale[index].load(Ordering::Relaxed) {
-                continue;
-            }
-            let from = self.planes[0].borrow(index, false)?;
-            let mut to = copy.storage.borrow(index, true)?;
-            if let Some(to) = to.bytes_mut() {
-                to_linear16(from.bytes(), to);
-            }
-            copy.stale[index].store(false, Ordering::Relaxed);
-        }
-        Ok(())
+        let _one = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        copy.freshen(&self.planes[0], subresources)
     }
 }
 
@@ -465,18 +478,6 @@ impl Plan<'_> {
         let start = surface as usize * bytes;
         let index = self.storage.layout().subresource(layer, self.level_index);
         (index, start..start + bytes, image as usize * self.image_bytes)
-    }
-}
-
-/// 8-bit sRGB codes to linear 16-bit codes, components in the same order (alpha is last in all such formats); alpha
-/// times 257 is the same number in 16 bits.
-fn to_linear16(from: &[u8], to: &mut [u8]) {
-    let table = &srgb::tables().to_linear16;
-    let (texels, _) = from.as_chunks::<4>();
-    let (out, _) = to.as_chunks_mut::<8>();
-    for (t, o) in texels.iter().zip(out) {
-        let [r, g, b] = [0, 1, 2].map(|c| u64::from(table[usize::from(t[c])]));
-        *o = (r | g << 16 | b << 32 | (u64::from(t[3]) * 257) << 48).to_le_bytes();
     }
 }
 
@@ -648,25 +649,5 @@ mod tests {
         let mut out = [0; 16];
         t.read(&region(Aspect::Stencil), &mut out, 4, 4).unwrap();
         assert_eq!(out, [5; 16]);
-    }
-
-    /// Law S3: the copy holds round(linear * 65535) and follows writes.
-    #[test]
-    fn linear_copies_follow_writes() {
-        let t = texture(TextureDescriptor::new_2d(Bgra8UnormSrgb, 4, 4));
-        let copy = t.linear_copy().unwrap();
-        t.write_level(0, 0, &[0, 128, 255, 64].repeat(16)).unwrap();
-        t.freshen(&copy, 0..1).unwrap();
-        let texel = |copy: &LinearCopy| -> Vec<u16> {
-            let b = copy.storage.borrow(0, false).unwrap();
-            b.bytes()[..8]
-                .chunks(2)
-                .map(|c| u16::from_le_bytes([c[0], c[1]]))
-                .collect()
-        };
-        assert_eq!(texel(&copy), [0, 14146, 65535, 64 * 257], "in memory order");
-        t.write_level(0, 0, &[0; 64]).unwrap();
-        t.freshen(&copy, 0..1).unwrap();
-        assert_eq!(texel(&copy), [0; 4]);
     }
 }

@@ -1,6 +1,7 @@
 //! Tests through the ABI: worked values of the rules, a naive sampler, and the agreement of all instruction levels.
 
 mod batch;
+mod blocks;
 mod cubes;
 mod naive;
 mod random;

@@ -60,7 +60,7 @@ fn every_format_matches_the_naive_sampler() {
     let formats: Vec<TextureFormat> = TextureFormat::ALL
         .iter()
         .copied()
-        .filter(|f| f.info().filterable && f.storage().len() == 1)
+        .filter(|f| f.info().filterable && f.storage().len() == 1 && !f.is_compressed())
         .collect();
     for round in 0..6 * formats.len() {
         let format = formats[round % formats.len()];
