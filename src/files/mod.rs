@@ -4,6 +4,7 @@
 //! read_bounded ──► bytes                     size checked before a byte is allocated
 //! write_atomically ──► .name.PID.N.part ──► rename      a failed or interrupted run leaves no partial output
 //! png ──► 8-bit RGBA images
+//! texture ──► DDS and KTX2 with levels, layers and cubes
 //! ```
 //!
 //! Nothing here trusts a file: sizes are checked against a limit first, and every error names the path.
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub mod png;
+pub mod texture;
 
 /// A file that could not be read or written: the file system's fault, or the path's.
 #[derive(Debug, thiserror::Error)]
