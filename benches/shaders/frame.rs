@@ -129,7 +129,6 @@ impl Frame {
                 indices: None,
                 first: 0,
                 count: 3,
-                more_viewports: &[],
                 base_vertex: 0,
                 first_instance: 0,
                 instance_count: 1,

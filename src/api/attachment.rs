@@ -3,7 +3,7 @@
 use super::encoder::{CommandEncoder, EncodeError};
 use super::label::Label;
 use super::record::{ColorRecord, DepthStencilRecord, PassRecord};
-use super::texture::TextureView;
+use super::texture::{TextureView, TextureViewDimension};
 use super::usage::TextureUsages;
 use quadrille_raster::format::Aspect as TextureAspect;
 use quadrille_raster::texture::ResolveMode;
@@ -90,8 +90,10 @@ impl Color {
 /// A colour attachment.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderPassColorAttachment<'a> {
-    /// One level of one layer.
+    /// One level of one layer, or of a 3d texture.
     pub view: &'a TextureView,
+    /// Depth slice of a 3d texture; needed there, and only there.
+    pub depth_slice: Option<u32>,
     /// Where the resolved image of a multisampled attachment goes.
     pub resolve_target: Option<&'a TextureView>,
     /// Load and store.
@@ -103,6 +105,7 @@ impl<'a> RenderPassColorAttachment<'a> {
     pub fn new(view: &'a TextureView) -> Self {
         RenderPassColorAttachment {
             view,
+            depth_slice: None,
             resolve_target: None,
             ops: Operations::default(),
         }
@@ -129,6 +132,9 @@ pub struct RenderPassDescriptor<'a> {
     pub color_attachments: &'a [Option<RenderPassColorAttachment<'a>>],
     /// Depth and stencil.
     pub depth_stencil_attachment: Option<RenderPassDepthStencilAttachment<'a>>,
+    /// Views may have several layers, all of them the same number, among which vertex shaders choose (R-RAST-27); WebGPU has
+    /// none of that.
+    pub layered: bool,
     /// How the samples of the colour attachments become one; WebGPU has only the average.
     pub resolve_mode: ResolveMode,
     /// Where depth and stencil are resolved to, which WebGPU doesn't have.
@@ -145,6 +151,9 @@ pub struct DepthStencilResolve<'a> {
     /// How stencil is resolved.
     pub stencil: ResolveMode,
 }
+
+/// Size, samples, layers.
+type Shape = ((u32, u32), u32, u32);
 
 /// Checks a pass' attachments.
 pub(super) struct Attachments<'a> {
@@ -169,14 +178,15 @@ impl Attachments<'_> {
                 limits.max_color_attachments
             )));
         }
-        let mut shape: Option<((u32, u32), u32)> = None;
+        let mut shape: Option<Shape> = None;
         let mut colors = Vec::new();
         for attachment in d.color_attachments {
             let Some(a) = attachment else {
                 colors.push(None);
                 continue;
             };
-            self.view(a.view, &mut shape)?;
+            self.view(a.view, d.layered, &mut shape)?;
+            let slice = self.slice(a)?;
             let info = a.view.format().info();
             if info.depth || info.stencil {
                 return Err(self.wrong(format!(
@@ -190,6 +200,7 @@ impl Attachments<'_> {
             }
             colors.push(Some(ColorRecord {
                 view: a.view.clone(),
+                slice,
                 resolve_target: a.resolve_target.cloned(),
                 ops: a.ops,
             }));
@@ -197,9 +208,9 @@ impl Attachments<'_> {
         let depth_stencil = d
             .depth_stencil_attachment
             .as_ref()
-            .map(|a| self.depth_stencil(a, &mut shape))
+            .map(|a| self.depth_stencil(a, d.layered, &mut shape))
             .transpose()?;
-        let Some((size, samples)) = shape else {
+        let Some((size, samples, _)) = shape else {
             return Err(self.wrong("it has no attachment"));
         };
         if let Some(r) = &d.depth_stencil_resolve {
@@ -222,40 +233,62 @@ impl Attachments<'_> {
             vertex_buffers: Vec::new(),
             index_buffers: Vec::new(),
             states: Vec::new(),
+            viewport_slots: Vec::new(),
             draws: Vec::new(),
         })
     }
 
     /// An attachment: of this device, one level of one layer, and of the others' size.
-    fn view(&self, view: &TextureView, shape: &mut Option<((u32, u32), u32)>) -> Result<(), EncodeError> {
+    fn view(&self, view: &TextureView, layered: bool, shape: &mut Option<Shape>) -> Result<(), EncodeError> {
         let texture = view.texture();
         if texture.device_id() != self.encoder.device.id {
             return Err(self.wrong(format!("texture {} belongs to another device", view.label())));
         }
         texture.require(TextureUsages::RENDER_ATTACHMENT, "rendering to it")?;
         let (levels, layers) = (view.raster().levels().1, view.raster().layers().1);
-        if levels != 1 || layers != 1 {
+        if levels != 1 || layers != 1 && !layered {
             return Err(self.wrong(format!(
                 "the view of texture {} has {levels} levels and {layers} layers; an attachment is one level of one layer",
                 view.label()
             )));
         }
-        let own = (view.extent(), texture.sample_count());
+        let own = (view.extent(), texture.sample_count(), layers);
         let common = *shape.get_or_insert(own);
         if own != common {
-            let ((w, h), s) = own;
-            let ((cw, ch), cs) = common;
+            let text = |((w, h), samples, layers): Shape| {
+                let layers = if layered { format!(" and {layers} layers") } else { String::new() };
+                format!("{w} x {h} with {samples} samples{layers}")
+            };
             return Err(self.wrong(format!(
-                "texture {} is {w} x {h} with {s} samples, but the other attachments are {cw} x {ch} with {cs}",
-                view.label()
+                "texture {} is {}, but the other attachments are {}",
+                view.label(),
+                text(own),
+                text(common)
             )));
         }
         Ok(())
     }
 
+    /// The depth slice of a 3d view; 0 of others.
+    fn slice(&self, a: &RenderPassColorAttachment<'_>) -> Result<u32, EncodeError> {
+        let [_, _, depth] = a.view.raster().size();
+        match (a.view.dimension() == TextureViewDimension::D3, a.depth_slice) {
+            (true, Some(slice)) if slice < depth => Ok(slice),
+            (false, None) => Ok(0),
+            (true, given) => Err(self.wrong(format!(
+                "texture {} is 3d: a depth slice below {depth} is needed, not {given:?}",
+                a.view.label()
+            ))),
+            (false, Some(_)) => Err(self.wrong(format!(
+                "texture {} is not 3d, but a depth slice is given",
+                a.view.label()
+            ))),
+        }
+    }
+
     /// `modes`: of colour, or of depth and stencil.
     fn resolve(&self, from: &TextureView, to: &TextureView, modes: &[ResolveMode]) -> Result<(), EncodeError> {
-        self.view(to, &mut None)?;
+        self.view(to, from.raster().layers().1 > 1, &mut None)?;
         let aspects = [TextureAspect::Depth, TextureAspect::Stencil];
         let possible = match modes {
             [mode] => mode.fits(to.format()),
@@ -267,6 +300,7 @@ impl Attachments<'_> {
         let fits = from.texture().sample_count() > 1
             && to.texture().sample_count() == 1
             && from.extent() == to.extent()
+            && from.raster().layers().1 == to.raster().layers().1
             && from.format() == to.format()
             && possible;
         if fits {
@@ -283,9 +317,10 @@ impl Attachments<'_> {
     fn depth_stencil(
         &self,
         a: &RenderPassDepthStencilAttachment<'_>,
-        shape: &mut Option<((u32, u32), u32)>,
+        layered: bool,
+        shape: &mut Option<Shape>,
     ) -> Result<DepthStencilRecord, EncodeError> {
-        self.view(a.view, shape)?;
+        self.view(a.view, layered, shape)?;
         let info = a.view.format().info();
         let name = a.view.label();
         if !info.depth && !info.stencil {
@@ -317,14 +352,15 @@ impl Attachments<'_> {
 
     /// No subresource twice.
     fn distinct(&self, colors: &[Option<ColorRecord>]) -> Result<(), EncodeError> {
-        let mut seen: Vec<(u64, u32, u32)> = Vec::new();
+        let mut seen: Vec<(u64, u32, u32, (u32, u32))> = Vec::new();
         for c in colors.iter().flatten() {
             for view in std::iter::once(&c.view).chain(&c.resolve_target) {
-                let key = (view.texture().id(), view.raster().levels().0, view.raster().layers().0);
-                if seen.contains(&key) {
+                let (id, level, layers) = (view.texture().id(), view.raster().levels().0, view.raster().layers());
+                let meets = |(p, n): (u32, u32)| p < layers.0 + layers.1 && layers.0 < p + n;
+                if seen.iter().any(|s| (s.0, s.1, s.2) == (id, level, c.slice) && meets(s.3)) {
                     return Err(self.wrong(format!("texture {} is attached twice", view.label())));
                 }
-                seen.push(key);
+                seen.push((id, level, c.slice, layers));
             }
         }
         Ok(())

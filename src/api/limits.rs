@@ -56,6 +56,8 @@ limits! {
     max_vertex_attributes: u32 = 32, "maxVertexAttributes";
     /// Bytes from one vertex to the next.
     max_vertex_buffer_array_stride: u32 = 2048, "maxVertexBufferArrayStride";
+    /// Bytes of immediates (push constants).
+    max_immediate_size: u32 = 256, "maxImmediateSize";
     /// Colour attachments of a pass.
     max_color_attachments: u32 = 8, "maxColorAttachments";
     /// Bytes of a pixel's sample over all colour attachments.

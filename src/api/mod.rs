@@ -55,8 +55,9 @@ pub use layout::{
 pub use limits::Limits;
 pub use pipeline::{FragmentState, RenderPipeline, RenderPipelineDescriptor, RenderPipelineError, VertexState};
 pub use queue::{OutputSlice, Queue, SubmitOptions};
+pub use record::ViewportSlot;
 pub use render_pass::RenderPass;
-pub use sampler::{Sampler, SamplerDescriptor, SamplerError};
+pub use sampler::{ExtendedSamplerState, Sampler, SamplerDescriptor, SamplerError};
 pub use shader::{ShaderError, ShaderErrorKind, ShaderModule, ShaderModuleDescriptor, ShaderSource};
 pub use stats::SubmitStats;
 pub use submit::{Submission, SubmitError};
@@ -75,6 +76,6 @@ pub use quadrille_raster::pipeline::{
     LogicOperation, MultisampleState, PipelineStats, PointMode, PrimitiveState, PrimitiveTopology, ProvokingVertex,
     Rules, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout, VertexStepMode,
 };
-pub use quadrille_raster::sampler::{AddressMode, FilterMode};
-pub use quadrille_raster::texture::{ResolveMode, TextureDimension};
+pub use quadrille_raster::sampler::{AddressMode, FilterMode, Reduction};
+pub use quadrille_raster::texture::{ResolveMode, Surface as TextureSurface, TextureDimension};
 pub use quadrille_raster::vertex::VertexFormat;

@@ -134,6 +134,14 @@ pub enum RenderPipelineError {
         /// What is wrong and what would be right.
         what: String,
     },
+    /// Something that isn't implemented.
+    #[error("pipeline {label}: {what} is not supported")]
+    Unsupported {
+        /// The pipeline.
+        label: Label,
+        /// What is missing.
+        what: String,
+    },
     /// A limit or a rule of WebGPU.
     #[error("pipeline {label}: {what}")]
     Invalid {
@@ -155,6 +163,8 @@ struct Inner {
     pipeline: Arc<raster::RenderPipeline>,
     groups: Vec<BindGroupLayout>,
     slots: Vec<SlotSource>,
+    /// Slot of the immediates.
+    immediates: Option<u32>,
     /// Bytes that each vertex buffer's last element takes, and where the next begins.
     vertex_buffers: Vec<VertexFootprint>,
 }
@@ -234,6 +244,17 @@ impl Device {
             },
         )?;
         let (groups, slots) = self.lay_out(&label, d.layout, &pipeline, [Some(&vertex), fragment.as_ref()])?;
+        let immediates = pipeline
+            .slots
+            .iter()
+            .find(|s| matches!(s.class, ResourceClass::Immediate { .. }));
+        let most = self.limits().max_immediate_size;
+        if let Some(ResourceClass::Immediate { size }) = immediates.map(|s| &s.class)
+            && *size > most
+        {
+            return Err(invalid(format!("{size} bytes of immediates, at most {most}")));
+        }
+        let immediates = immediates.map(|s| s.slot);
         let vertex_buffers = d.vertex.buffers.iter().map(footprint).collect();
         Ok(RenderPipeline(Arc::new(Inner {
             label,
@@ -241,6 +262,7 @@ impl Device {
             pipeline: Arc::new(pipeline),
             groups,
             slots,
+            immediates,
             vertex_buffers,
         })))
     }
@@ -343,6 +365,9 @@ impl Device {
         let mut wanted: Vec<Vec<BindGroupLayoutEntry>> = Vec::new();
         let mut places = Vec::new();
         for slot in &pipeline.slots {
+            if matches!(slot.class, ResourceClass::Immediate { .. }) {
+                continue;
+            }
             let Binding::WebGpu { group, binding } = slot.binding else {
                 return Err(RenderPipelineError::Invalid {
                     label: label.clone(),
@@ -365,8 +390,12 @@ impl Device {
                     limits.max_bindings_per_bind_group
                 )));
             }
+            let missing = |what: String| RenderPipelineError::Unsupported {
+                label: label.clone(),
+                what,
+            };
             if slot.count != 1 {
-                return Err(wrong("binding arrays are not supported".into()));
+                return Err(missing(format!("the binding array '{}'", slot.name)));
             }
             let stores = matches!(slot.class, ResourceClass::StorageTexture { writable: true, .. });
             if stores && slot.vertex {
@@ -379,7 +408,7 @@ impl Device {
                     .any(|(h, r)| r.binding == slot.binding && filtered.get(h.index()) == Some(&true))
             });
             let ty = BindingType::of_resource(&slot.class, filtered)
-                .ok_or_else(|| wrong("this kind of resource is not supported".into()))?;
+                .ok_or_else(|| missing(format!("the kind of resource of '{}'", slot.name)))?;
             let mut visibility = ShaderStages::empty();
             visibility.set(ShaderStages::VERTEX, slot.vertex);
             visibility.set(ShaderStages::FRAGMENT, slot.fragment);
@@ -500,6 +529,11 @@ impl RenderPipeline {
 
     pub(super) fn groups(&self) -> &[BindGroupLayout] {
         &self.0.groups
+    }
+
+    /// Slot of the immediates, if the shaders have some.
+    pub(super) fn immediates(&self) -> Option<u32> {
+        self.0.immediates
     }
 
     pub(super) fn slots(&self) -> &[SlotSource] {

@@ -85,12 +85,15 @@ pub(super) struct PassRecord {
     pub vertex_buffers: Vec<Vec<Option<BufferRange>>>,
     pub index_buffers: Vec<(BufferRange, IndexFormat)>,
     pub states: Vec<StateRecord>,
+    /// Viewports and scissors of slots 1, 2, ...
+    pub viewport_slots: Vec<Vec<ViewportSlot>>,
     pub draws: Vec<DrawRecord>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct ColorRecord {
     pub view: TextureView,
+    pub slice: u32,
     pub resolve_target: Option<TextureView>,
     pub ops: Operations<Color>,
 }
@@ -110,6 +113,17 @@ pub(super) struct BindingRecord {
     /// Whose slots they fill.
     pub pipeline: usize,
     pub groups: Vec<Option<(BindGroup, Vec<u32>)>>,
+    /// Immediates, where the pipeline has some.
+    pub immediates: Vec<u8>,
+}
+
+/// A viewport and a scissor rectangle for vertex shaders that choose one (R-RAST-22), which only Direct3D has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ViewportSlot {
+    /// x, y, width, height, minimum and maximum depth.
+    pub viewport: [f32; 6],
+    /// x, y, width, height.
+    pub scissor: [u32; 4],
 }
 
 /// What stays set from draw to draw.
@@ -121,6 +135,8 @@ pub(super) struct StateRecord {
     pub scissor: [u32; 4],
     pub blend_constant: Color,
     pub stencil_reference: u32,
+    /// One more than the place in the pass' `viewport_slots`; 0 for none.
+    pub slots: usize,
 }
 
 /// A draw: indices into the pass' tables, and what is drawn.

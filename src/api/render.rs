@@ -44,6 +44,11 @@ pub(super) fn run(
         .iter()
         .map(|set| set.iter().map(|r| r.as_ref().map(|r| memory.slice(r))).collect())
         .collect();
+    let viewports: Vec<Vec<_>> = record
+        .viewport_slots
+        .iter()
+        .map(|slots| slots.iter().map(|s| (viewport(s.viewport), rect(s.scissor))).collect())
+        .collect();
     let mut draws = Vec::with_capacity(record.draws.len());
     for (number, draw) in record.draws.iter().enumerate() {
         let numbers = memory.numbers(record, number, draw)?;
@@ -51,8 +56,6 @@ pub(super) fn run(
             continue;
         }
         let state = &record.states[draw.state];
-        let [x, y, width, height, min_depth, max_depth] = state.viewport;
-        let [left, top, w, h] = state.scissor;
         draws.push(Draw {
             pipeline: record.pipelines[draw.pipeline].raster(),
             resources: &tables[draw.bindings],
@@ -69,22 +72,9 @@ pub(super) fn run(
             base_vertex: numbers.base_vertex,
             first_instance: numbers.first_instance,
             instance_count: numbers.instances,
-            viewport: Viewport {
-                x,
-                y,
-                width,
-                height,
-                min_depth,
-                max_depth,
-            },
-            // Within the attachments, so within 2^14.
-            scissor: Rect {
-                x0: left as i32,
-                y0: top as i32,
-                x1: (left + w) as i32,
-                y1: (top + h) as i32,
-            },
-            more_viewports: &[],
+            viewport: viewport(state.viewport),
+            scissor: rect(state.scissor),
+            more_viewports: state.slots.checked_sub(1).map_or(&[], |i| &viewports[i]),
             stencil_reference: state.stencil_reference,
             blend_constant: state.blend_constant.to_array().map(|c| c as f32),
         });
@@ -105,6 +95,27 @@ pub(super) fn run(
     Ok(())
 }
 
+fn viewport([x, y, width, height, min_depth, max_depth]: [f32; 6]) -> Viewport {
+    Viewport {
+        x,
+        y,
+        width,
+        height,
+        min_depth,
+        max_depth,
+    }
+}
+
+/// Within the attachments, so within 2^14.
+fn rect([left, top, w, h]: [u32; 4]) -> Rect {
+    Rect {
+        x0: left as i32,
+        y0: top as i32,
+        x1: (left + w) as i32,
+        y1: (top + h) as i32,
+    }
+}
+
 fn load<V, W>(ops: &Operations<V>, value: impl Fn(&V) -> W) -> pass::LoadOp<W> {
     match &ops.load {
         LoadOp::Clear(v) => pass::LoadOp::Clear(value(v)),
@@ -115,7 +126,7 @@ fn load<V, W>(ops: &Operations<V>, value: impl Fn(&V) -> W) -> pass::LoadOp<W> {
 fn attachments(record: &PassRecord) -> Vec<Option<pass::ColorAttachment>> {
     let one = |c: &super::record::ColorRecord| pass::ColorAttachment {
         view: c.view.raster().clone(),
-        slice: 0,
+        slice: c.slice,
         resolve: c.resolve_target.as_ref().map(|r| r.raster().clone()),
         resolve_mode: record.resolve_mode,
         load: load(&c.ops, |c| c.to_array()),
@@ -259,7 +270,7 @@ impl<'m> Memory<'m> {
     }
 
     /// The slot table of a pipeline with its bind groups.
-    fn table(&self, record: &PassRecord, binding: &BindingRecord) -> Vec<BoundResource<'m>> {
+    fn table(&self, record: &'m PassRecord, binding: &'m BindingRecord) -> Vec<BoundResource<'m>> {
         let slots = record.pipelines[binding.pipeline].raster().slot_count as usize;
         let mut table: Vec<BoundResource<'m>> = (0..slots).map(|_| BoundResource::None).collect();
         for (slot, (bound, added)) in bound_slots(record, binding) {
@@ -275,6 +286,12 @@ impl<'m> Memory<'m> {
             if let Some(entry) = table.get_mut(slot.slot as usize) {
                 *entry = resource;
             }
+        }
+        if let Some(entry) = record.pipelines[binding.pipeline]
+            .immediates()
+            .and_then(|slot| table.get_mut(slot as usize))
+        {
+            *entry = BoundResource::Bytes(&binding.immediates);
         }
         table
     }

@@ -8,7 +8,8 @@ use super::label::Label;
 use super::layout::BindingType;
 use super::pipeline::RenderPipeline;
 use super::record::{
-    BindingRecord, BufferRange, Command, DrawKind, DrawNumbers, DrawRecord, PassRecord, StateRecord, index_bytes,
+    BindingRecord, BufferRange, Command, DrawKind, DrawNumbers, DrawRecord, PassRecord, StateRecord, ViewportSlot,
+    index_bytes,
 };
 use super::texture::TextureView;
 use super::usage::BufferUsages;
@@ -29,6 +30,8 @@ pub struct RenderPass<'e> {
     vertex_buffers: Vec<Option<BufferRange>>,
     index_buffer: Option<(BufferRange, IndexFormat)>,
     state: StateRecord,
+    /// Zeros where nothing was set.
+    immediates: Vec<u8>,
     /// What changed since the last draw.
     stale: Stale,
 }
@@ -58,9 +61,11 @@ impl<'e> RenderPass<'e> {
         let label = Label::new(d.label);
         let record = Attachments { encoder, label: &label }.check(d)?;
         let (width, height) = record.size;
+        let immediates = vec![0; encoder.device.limits.max_immediate_size as usize];
         Ok(RenderPass {
             encoder,
             record,
+            immediates,
             pipeline: None,
             groups: Vec::new(),
             vertex_buffers: Vec::new(),
@@ -70,6 +75,7 @@ impl<'e> RenderPass<'e> {
                 scissor: [0, 0, width, height],
                 blend_constant: Color::TRANSPARENT,
                 stencil_reference: 0,
+                slots: 0,
             },
             stale: ALL_STALE,
         })
@@ -332,6 +338,14 @@ impl<'e> RenderPass<'e> {
         min_depth: f32,
         max_depth: f32,
     ) -> Result<(), EncodeError> {
+        let viewport = [x, y, width, height, min_depth, max_depth];
+        self.check_viewport(viewport)?;
+        self.state.viewport = viewport;
+        self.stale.state = true;
+        Ok(())
+    }
+
+    fn check_viewport(&self, [x, y, width, height, min_depth, max_depth]: [f32; 6]) -> Result<(), EncodeError> {
         // R-WGSL-21. Comparisons are written so that NaN fails them.
         let most = self.encoder.device.limits.max_texture_dimension_2d as f32 * 2.0;
         let side = |from: f32, length: f32| from >= -most && length >= 0.0 && from + length < most;
@@ -345,21 +359,45 @@ impl<'e> RenderPass<'e> {
                 "the viewport's depth range {min_depth} to {max_depth}; 0 <= min <= max <= 1 is needed"
             )));
         }
-        self.state.viewport = [x, y, width, height, min_depth, max_depth];
+        Ok(())
+    }
+
+    /// Sets viewports and scissors of slots 1, 2, ..., up to 15, for vertex shaders that choose one (R-RAST-22); slot 0 is what
+    /// [`set_viewport`](Self::set_viewport) and [`set_scissor_rect`](Self::set_scissor_rect) say. WebGPU has one only.
+    pub fn set_viewport_slots(&mut self, slots: &[ViewportSlot]) -> Result<(), EncodeError> {
+        if slots.len() > 15 {
+            return Err(self.wrong(format!("{} viewports besides the first; at most 15", slots.len())));
+        }
+        for slot in slots {
+            self.check_viewport(slot.viewport)?;
+            self.check_scissor(slot.scissor)?;
+        }
+        self.record.viewport_slots.push(slots.to_vec());
+        self.state.slots = self.record.viewport_slots.len();
         self.stale.state = true;
         Ok(())
     }
 
+    /// Width and height of the attachments.
+    pub fn size(&self) -> (u32, u32) {
+        self.record.size
+    }
+
     /// Limits drawing to a rectangle inside the attachments.
     pub fn set_scissor_rect(&mut self, x: u32, y: u32, width: u32, height: u32) -> Result<(), EncodeError> {
+        self.check_scissor([x, y, width, height])?;
+        self.state.scissor = [x, y, width, height];
+        self.stale.state = true;
+        Ok(())
+    }
+
+    fn check_scissor(&self, [x, y, width, height]: [u32; 4]) -> Result<(), EncodeError> {
         let (w, h) = self.record.size;
         if u64::from(x) + u64::from(width) > w.into() || u64::from(y) + u64::from(height) > h.into() {
             return Err(self.wrong(format!(
                 "the scissor rectangle {x}, {y}, {width} x {height} is not inside the {w} x {h} attachments"
             )));
         }
-        self.state.scissor = [x, y, width, height];
-        self.stale.state = true;
         Ok(())
     }
 
@@ -367,6 +405,24 @@ impl<'e> RenderPass<'e> {
     pub fn set_blend_constant(&mut self, color: Color) {
         self.stale.state |= self.state.blend_constant != color;
         self.state.blend_constant = color;
+    }
+
+    /// Sets bytes of the shaders' immediates (push constants), from byte `offset` on; what was never set is zero.
+    pub fn set_immediates(&mut self, offset: u32, data: &[u8]) -> Result<(), EncodeError> {
+        let most = self.immediates.len();
+        let end = (offset as usize).saturating_add(data.len());
+        if !offset.is_multiple_of(4) || !data.len().is_multiple_of(4) {
+            return Err(self.wrong(format!(
+                "{} bytes of immediates at {offset}; both are multiples of 4",
+                data.len()
+            )));
+        }
+        match self.immediates.get_mut(offset as usize..end) {
+            Some(bytes) => bytes.copy_from_slice(data),
+            None => return Err(self.wrong(format!("immediates reach byte {end}, beyond {most}"))),
+        }
+        self.stale.groups = true;
+        Ok(())
     }
 
     /// Sets what stencil tests compare with, and what `Replace` writes.
@@ -538,6 +594,10 @@ impl<'e> RenderPass<'e> {
             r.bindings.push(BindingRecord {
                 pipeline,
                 groups: self.groups.iter().take(used).cloned().collect(),
+                immediates: match r.pipelines.last().and_then(|p| p.immediates()) {
+                    Some(_) => self.immediates.clone(),
+                    None => Vec::new(),
+                },
             });
         }
         if self.stale.vertex_buffers {
@@ -582,6 +642,7 @@ impl Drop for RenderPass<'_> {
             vertex_buffers: Vec::new(),
             index_buffers: Vec::new(),
             states: Vec::new(),
+            viewport_slots: Vec::new(),
             draws: Vec::new(),
         };
         let record = std::mem::replace(&mut self.record, empty);

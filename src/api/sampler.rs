@@ -4,7 +4,7 @@ use super::device::{Device, Shared};
 use super::label::Label;
 use quadrille_raster::pipeline::CompareFunction;
 use quadrille_raster::sampler as raster;
-use quadrille_raster::sampler::{AddressMode, FilterMode};
+use quadrille_raster::sampler::{AddressMode, FilterMode, Reduction};
 use std::sync::Arc;
 
 /// Describes a sampler; the defaults are WebGPU's.
@@ -32,6 +32,20 @@ pub struct SamplerDescriptor<'a> {
     pub compare: Option<CompareFunction>,
     /// Most samples along the longer axis of a pixel's footprint, 1 to 16.
     pub max_anisotropy: u16,
+    /// What only Direct3D has.
+    pub extended: ExtendedSamplerState,
+}
+
+/// Sampler state that WebGPU doesn't have; the defaults change nothing. The address modes `MirrorOnce` and
+/// `ClampToBorder` are Direct3D's too.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ExtendedSamplerState {
+    /// Added to every level of detail, -16 to 15.99.
+    pub lod_bias: f32,
+    /// What `ClampToBorder` shows outside, in linear light.
+    pub border_color: [f32; 4],
+    /// How texels are combined: their mean, or the least or greatest of each component.
+    pub reduction: Reduction,
 }
 
 impl Default for SamplerDescriptor<'_> {
@@ -48,6 +62,7 @@ impl Default for SamplerDescriptor<'_> {
             lod_max_clamp: 32.0,
             compare: None,
             max_anisotropy: 1,
+            extended: ExtendedSamplerState::default(),
         }
     }
 }
@@ -86,7 +101,9 @@ impl Device {
             lod_max_clamp: d.lod_max_clamp,
             compare: d.compare.map(comparison),
             max_anisotropy: d.max_anisotropy,
-            ..raster::SamplerDescriptor::default()
+            lod_bias: d.extended.lod_bias,
+            border: d.extended.border_color,
+            reduction: d.extended.reduction,
         });
         let sampler = sampler.map_err(|reason| SamplerError {
             label: label.clone(),

@@ -52,6 +52,19 @@ impl SubmitStats {
         .into_iter()
     }
 
+    /// Adds what another submission did.
+    pub fn add(&mut self, other: &SubmitStats) {
+        self.passes += other.passes;
+        self.draws += other.draws;
+        self.primitives += other.primitives;
+        self.primitives_drawn += other.primitives_drawn;
+        self.runs += other.runs;
+        self.pairs += other.pairs;
+        self.geometry_time += other.geometry_time;
+        self.tile_time += other.tile_time;
+        self.time += other.time;
+    }
+
     pub(super) fn add_pass(&mut self, draws: u64, pass: &PassStats) {
         self.passes += 1;
         self.draws += draws;

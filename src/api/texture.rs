@@ -302,6 +302,26 @@ impl Texture {
         self.rows_into(out, bytes_per_row)
     }
 
+    /// One surface (a sample, an aspect, a layer or depth slice of a level): rows from the top, tightly packed. Unlike
+    /// copies it reaches single samples. Needs `COPY_SRC`.
+    pub fn read_surface(&self, surface: &raster::Surface) -> Result<Vec<u8>, TextureError> {
+        self.require(TextureUsages::COPY_SRC, "reading")?;
+        let _turn = self.0.device.turn.enter();
+        self.0.texture.read_surface(surface).map_err(|e| self.refused(e))
+    }
+
+    /// Replaces one surface by tightly packed rows. Unlike copies it reaches single samples. Needs `COPY_DST`.
+    pub fn write_surface(&self, surface: &raster::Surface, data: &[u8]) -> Result<(), TextureError> {
+        self.require(TextureUsages::COPY_DST, "writing")?;
+        let _turn = self.0.device.turn.enter();
+        self.0.texture.write_surface(surface, data).map_err(|e| self.refused(e))
+    }
+
+    /// Width and height of a surface, and the format of its texels (of the aspect, where there are two).
+    pub fn surface_shape(&self, surface: &raster::Surface) -> Result<([u32; 2], TextureFormat), TextureError> {
+        self.0.texture.surface_shape(surface).map_err(|e| self.refused(e))
+    }
+
     /// Level 0 of the first layer from tightly packed rows. Needs `COPY_DST`.
     pub fn write(&self, data: &[u8]) -> Result<(), TextureError> {
         self.write_level(0, 0, data)

@@ -7,6 +7,7 @@
 //! Exit codes (law O3): 0 done, 1 failed, 2 wrong usage, 130 interrupted. Whatever happens there is one error message on
 //! standard error, no panic text, and no partial output file.
 
+mod batch;
 mod common;
 mod compare;
 mod info;

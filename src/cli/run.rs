@@ -11,7 +11,7 @@ use super::common::{CommonArgs, Failure, compile_counts};
 use super::{interrupt, report};
 use clap::Parser;
 use quadrille::files;
-use quadrille::job::{self, LoadOptions, PrepareOptions};
+use quadrille::job::{self, JobError, LoadOptions, PrepareOptions};
 use quadrille::{CancelFlag, Device, SubmitStats};
 use std::io::Write;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -19,10 +19,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Render a job: a pipeline, its resources and its draws described in a JSON file.
+/// Render a job, or many: a pipeline, its resources and its draws described in a JSON file.
+///
+/// Where the job says what must come out (`expect`), a value that differs is an error. Several jobs, named by a directory or
+/// a list, run one after the other; a failed one doesn't stop the others.
 #[derive(Parser, Debug)]
 pub struct Args {
-    /// The job file, or a directory with `workload.json` or `job.json` in it.
+    /// The job file, or a directory with `workload.json` or `job.json` in it. Several jobs: any other directory (every
+    /// `.json` file below it), or a list in a `.txt` file with a path in each line.
     #[arg(
         value_name = "JOB",
         required_unless_present = "workload",
@@ -35,6 +39,9 @@ pub struct Args {
     /// Write the job's output texture as PNG.
     #[arg(long, short, alias = "out", value_name = "IMAGE.png")]
     output: Option<PathBuf>,
+    /// Write the job's `outputs` into this directory; of several jobs each into a directory of its name.
+    #[arg(long, value_name = "DIR")]
+    out_dir: Option<PathBuf>,
     /// Frames to measure.
     #[arg(long, value_name = "N", default_value = "1")]
     frames: NonZeroUsize,
@@ -44,7 +51,7 @@ pub struct Args {
     /// Stop measuring after this time, but not before 3 frames.
     #[arg(long, value_name = "S", default_value_t = f64::INFINITY)]
     max_seconds: f64,
-    /// Write the measurements as JSON.
+    /// Write the measurements as JSON; of several jobs a line for each: pass, fail, refused or error, and why.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Shrink render targets, viewports and scissors, such as 1/4.
@@ -81,6 +88,9 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
         (Some(path), _) | (None, Some(path)) => path,
         (None, None) => return Err(Failure::Usage("a job is needed".into())),
     };
+    if let Some(jobs) = job::find_jobs(path)? {
+        return super::batch::run(&batch_args(args)?, &jobs);
+    }
     let cancel = interrupt::flag();
 
     let clock = Instant::now();
@@ -108,6 +118,7 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
         first_frame,
     };
 
+    let as_expected = check(args, &prepared)?;
     let measured = measure(args, &mut prepared, &cancel)?;
     let rss_peak = status_mib("VmHWM");
     args.common.tell_refusals(&device);
@@ -154,7 +165,39 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
             report::print(&format!("  {name:<20} {count:>14}\n"));
         }
     }
-    Ok(())
+    Ok(as_expected?)
+}
+
+/// Writes what the first frame left, and compares it with what the job expects; that must not keep the rest from being
+/// written.
+fn check(args: &Args, prepared: &job::Prepared<'_>) -> Result<Result<(), JobError>, Failure> {
+    if let Some(dir) = &args.out_dir {
+        prepared.write_outputs(dir)?;
+    }
+    match prepared.check() {
+        Err(e) if !e.is_unexpected_value() => Err(e.into()),
+        checked => Ok(checked),
+    }
+}
+
+/// What several jobs take; measurements are for one.
+fn batch_args(args: &Args) -> Result<super::batch::Args<'_>, Failure> {
+    let one = [
+        (args.output.is_some(), "--output"),
+        (args.frames.get() > 1, "--frames"),
+        (args.warmup > 0, "--warmup"),
+    ];
+    if let Some((_, option)) = one.into_iter().find(|(given, _)| *given) {
+        return Err(Failure::Usage(format!(
+            "{option} is for a single job, but several are given"
+        )));
+    }
+    Ok(super::batch::Args {
+        json: args.json.as_deref(),
+        out_dir: args.out_dir.as_deref(),
+        options: PrepareOptions { scale: args.scale.0 },
+        common: &args.common,
+    })
 }
 
 /// Frames one by one: wall time, time spent recording, and CPU time of all threads, each in milliseconds.

@@ -2,6 +2,9 @@
 
 use crate::files::FileError;
 use crate::files::png::PngError;
+use crate::{Error, RenderPipelineError, ShaderError, ShaderErrorKind};
+use quadrille_jit::CompileError;
+use quadrille_raster::pipeline::PipelineError;
 use std::path::PathBuf;
 
 /// Why a job could not be loaded, built or run. All are the job's fault, except for files that can't be read.
@@ -54,6 +57,36 @@ pub enum JobError {
         /// What is wrong and what would be right.
         reason: String,
     },
+    /// The job asks for something that isn't there (yet).
+    #[error("job `{}`, {at}: {feature} is not supported", job.display())]
+    Refused {
+        /// The job file.
+        job: PathBuf,
+        /// JSON path of what asks for it.
+        at: String,
+        /// What is missing.
+        feature: String,
+    },
+    /// A value that isn't the expected one.
+    #[error("job `{}`, {at}: {what}", job.display())]
+    Unexpected {
+        /// The job file.
+        job: PathBuf,
+        /// JSON path of the probe.
+        at: String,
+        /// Where it is, what was expected and what is there.
+        what: String,
+    },
+    /// An output could not be written.
+    #[error("job `{}`, {at}", job.display())]
+    Write {
+        /// The job file.
+        job: PathBuf,
+        /// JSON path of the output.
+        at: String,
+        /// What went wrong.
+        source: FileError,
+    },
     /// An object could not be made or a draw not be recorded: the source says why, by the object's name.
     #[error("job `{}`, {at}", job.display())]
     Object {
@@ -64,6 +97,41 @@ pub enum JobError {
         /// What the library said.
         source: Box<crate::Error>,
     },
+}
+
+impl JobError {
+    /// The feature that is missing, if that is why the job can't be run.
+    pub fn refused(&self) -> Option<String> {
+        match self {
+            JobError::Refused { feature, .. } => Some(feature.clone()),
+            JobError::Object { source, .. } => missing_feature(source),
+            _ => None,
+        }
+    }
+
+    /// Whether a probe failed: the job ran.
+    pub fn is_unexpected_value(&self) -> bool {
+        matches!(self, JobError::Unexpected { .. })
+    }
+}
+
+/// What the library lacks, by its error.
+fn missing_feature(error: &Error) -> Option<String> {
+    let shader = |e: &ShaderError| (e.kind == ShaderErrorKind::Unsupported).then(|| e.to_string());
+    match error {
+        Error::Shader(e) => shader(e),
+        Error::Pipeline(RenderPipelineError::Shader { source, .. }) => shader(source),
+        Error::Pipeline(RenderPipelineError::Unsupported { what, .. }) => Some(what.clone()),
+        Error::Pipeline(RenderPipelineError::Refused(e)) => match e {
+            PipelineError::Unsupported { what, .. } => Some(what.clone()),
+            PipelineError::Compile {
+                error: CompileError::Unsupported { what, .. },
+                ..
+            } => Some(what.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn located(at: &str) -> String {

@@ -3,8 +3,9 @@
 //! A wrong word is reported by the JSON reader at its line and column, with the words that would have been right.
 
 use crate::{
-    AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FilterMode, FrontFace, IndexFormat,
-    PrimitiveTopology, StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
+    AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FilterMode, FrontFace, IndexFormat, LineMode,
+    LogicOperation, PointMode, PrimitiveTopology, ProvokingVertex, Reduction, ResolveMode, Rules, StencilOperation, TextureFormat, VertexFormat,
+    VertexStepMode,
 };
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -39,6 +40,12 @@ words! {
     "cull mode" CullMode;
     "front face" FrontFace;
     "index format" IndexFormat;
+    "fill mode" FillMode;
+    "line mode" LineMode;
+    "point mode" PointMode;
+    "provoking vertex" ProvokingVertex;
+    "logic operation" LogicOperation;
+    "set of rules" Rules;
     "topology" PrimitiveTopology;
     "stencil operation" StencilOperation;
     "texture format" TextureFormat;
@@ -56,9 +63,6 @@ macro_rules! word_tables {
             fn text(self) -> &'static str {
                 match self {
                     $($name::$variant => $text,)*
-                    // Direct3D's modes have no word in format 1.
-                    #[allow(unreachable_patterns, reason = "only some enums have more values than words")]
-                    _ => "",
                 }
             }
         }
@@ -70,6 +74,19 @@ word_tables! {
         ClampToEdge = "clamp-to-edge",
         Repeat = "repeat",
         MirrorRepeat = "mirror-repeat",
+        MirrorOnce = "mirror-once",
+        ClampToBorder = "clamp-to-border",
+    }
+    "reduction" Reduction {
+        WeightedAverage = "weighted-average",
+        Minimum = "minimum",
+        Maximum = "maximum",
+    }
+    "resolve mode" ResolveMode {
+        Average = "average",
+        SampleZero = "sample-zero",
+        Min = "min",
+        Max = "max",
     }
     "filter" FilterMode {
         Nearest = "nearest",
@@ -83,6 +100,14 @@ macro_rules! own_words {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl Default for $name {
+            /// The first word.
+            fn default() -> Self {
+                const ALL: &[$name] = &[$($name::$variant,)*];
+                ALL[0]
+            }
+        }
 
         impl Word for $name {
             const WHAT: &'static str = $what;
@@ -112,7 +137,7 @@ own_words! {
         Discard = "discard",
     }
     /// What a buffer may be used for.
-    "buffer usage" UsageWord {
+    "buffer usage" BufferUsageWord {
         /// Vertex buffer.
         Vertex = "vertex",
         /// Index buffer.
@@ -121,15 +146,75 @@ own_words! {
         Uniform = "uniform",
         /// Storage binding.
         Storage = "storage",
+        /// Arguments of indirect draws.
+        Indirect = "indirect",
+        /// Source of copies.
+        CopySrc = "copy-src",
+        /// Destination of copies.
+        CopyDst = "copy-dst",
+        /// Destination of query results.
+        QueryResolve = "query-resolve",
     }
-    /// Shape of a texture's default view.
+    /// What a texture may be used for.
+    "texture usage" TextureUsageWord {
+        /// Sampled or loaded.
+        TextureBinding = "texture-binding",
+        /// Stored to.
+        StorageBinding = "storage-binding",
+        /// Rendered to.
+        RenderAttachment = "render-attachment",
+        /// Source of copies.
+        CopySrc = "copy-src",
+        /// Destination of copies.
+        CopyDst = "copy-dst",
+    }
+    /// Shape of a texture's view.
     "texture dimension" DimensionWord {
         /// One image.
         D2 = "2d",
+        /// A row of texels.
+        D1 = "1d",
         /// Array layers.
         D2Array = "2d-array",
         /// Six faces.
         Cube = "cube",
+        /// Six faces a cube.
+        CubeArray = "cube-array",
+        /// Depth slices.
+        D3 = "3d",
+    }
+    /// Part of a depth-stencil format.
+    "aspect" AspectWord {
+        /// Depth where there is depth.
+        All = "all",
+        /// Depth.
+        DepthOnly = "depth-only",
+        /// Stencil.
+        StencilOnly = "stencil-only",
+    }
+    /// A shader's language.
+    "shader language" LanguageWord {
+        /// WebGPU's.
+        Wgsl = "wgsl",
+        /// SPIR-V as binary.
+        SpirV = "spirv",
+        /// SPIR-V as text.
+        SpirVAssembly = "spvasm",
+        /// OpenGL's.
+        Glsl = "glsl",
+        /// Direct3D's.
+        Hlsl = "hlsl",
+        /// Direct3D's compiled container.
+        Dxbc = "dxbc",
+        /// Direct3D's shader assembly.
+        Assembly = "asm",
+    }
+    /// What a query counts.
+    "query type" QueryWord {
+        /// Samples that pass.
+        Occlusion = "occlusion",
+        /// What the pipeline did.
+        PipelineStatistics = "pipeline-statistics",
     }
 }
 

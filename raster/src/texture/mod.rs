@@ -23,6 +23,7 @@ pub mod memory;
 pub mod mips;
 mod pixels;
 pub mod resolve;
+pub mod samples;
 pub mod storage;
 pub mod target;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub mod view;
 pub use error::TextureError;
 pub use memory::MemoryBudget;
 pub use resolve::ResolveMode;
+pub use samples::Surface;
 pub use storage::Borrow as BorrowGuard;
 pub use target::{Access, PlaneSet, Target, TargetTile};
 pub use texels::{CopyRegion, Texture, TextureDescriptor, TextureDimension};

@@ -226,6 +226,7 @@ impl PreparedScene {
             label: Some("scene"),
             color_attachments: &[Some(RenderPassColorAttachment {
                 view,
+                depth_slice: None,
                 resolve_target,
                 ops,
             })],

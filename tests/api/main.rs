@@ -1,0 +1,7 @@
+//! The library's interface: what works, and that every mistake is an error that names the object.
+
+mod copies;
+mod drawing;
+mod mistakes;
+mod submissions;
+mod support;
