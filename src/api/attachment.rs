@@ -256,7 +256,11 @@ impl Attachments<'_> {
         let common = *shape.get_or_insert(own);
         if own != common {
             let text = |((w, h), samples, layers): Shape| {
-                let layers = if layered { format!(" and {layers} layers") } else { String::new() };
+                let layers = if layered {
+                    format!(" and {layers} layers")
+                } else {
+                    String::new()
+                };
                 format!("{w} x {h} with {samples} samples{layers}")
             };
             return Err(self.wrong(format!(
@@ -357,7 +361,10 @@ impl Attachments<'_> {
             for view in std::iter::once(&c.view).chain(&c.resolve_target) {
                 let (id, level, layers) = (view.texture().id(), view.raster().levels().0, view.raster().layers());
                 let meets = |(p, n): (u32, u32)| p < layers.0 + layers.1 && layers.0 < p + n;
-                if seen.iter().any(|s| (s.0, s.1, s.2) == (id, level, c.slice) && meets(s.3)) {
+                if seen
+                    .iter()
+                    .any(|s| (s.0, s.1, s.2) == (id, level, c.slice) && meets(s.3))
+                {
                     return Err(self.wrong(format!("texture {} is attached twice", view.label())));
                 }
                 seen.push((id, level, c.slice, layers));

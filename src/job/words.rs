@@ -3,9 +3,9 @@
 //! A wrong word is reported by the JSON reader at its line and column, with the words that would have been right.
 
 use crate::{
-    AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FilterMode, FrontFace, IndexFormat, LineMode,
-    LogicOperation, PointMode, PrimitiveTopology, ProvokingVertex, Reduction, ResolveMode, Rules, StencilOperation, TextureFormat, VertexFormat,
-    VertexStepMode,
+    AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FilterMode, FrontFace, IndexFormat,
+    LineMode, LogicOperation, PointMode, PrimitiveTopology, ProvokingVertex, Reduction, ResolveMode, Rules,
+    StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
 };
 use serde::de::{Deserialize, Deserializer, Error};
 

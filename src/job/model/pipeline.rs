@@ -3,8 +3,9 @@
 use crate::job::named::Named;
 use crate::job::words;
 use crate::{
-    BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FrontFace, IndexFormat, LineMode, LogicOperation, PointMode,
-    PrimitiveTopology, ProvokingVertex, Rules, StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
+    BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FrontFace, IndexFormat, LineMode, LogicOperation,
+    PointMode, PrimitiveTopology, ProvokingVertex, Rules, StencilOperation, TextureFormat, VertexFormat,
+    VertexStepMode,
 };
 use serde::Deserialize;
 

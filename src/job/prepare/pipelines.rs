@@ -8,9 +8,9 @@ use crate::job::named::Named;
 use crate::job::words::{LanguageWord, Word as _};
 use crate::{
     BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, BlendComponent, BlendState, Buffer, BufferBinding,
-    ColorTargetState, DepthStencilState, ExtendedPrimitiveState, ExtendedState, FragmentState, MultisampleState, PrimitiveState,
-    RenderPipeline, RenderPipelineDescriptor, Sampler, ShaderModule, ShaderModuleDescriptor, ShaderSource,
-    StencilFaceState, VertexAttribute, VertexBufferLayout, VertexState,
+    ColorTargetState, DepthStencilState, ExtendedPrimitiveState, ExtendedState, FragmentState, MultisampleState,
+    PrimitiveState, RenderPipeline, RenderPipelineDescriptor, Sampler, ShaderModule, ShaderModuleDescriptor,
+    ShaderSource, StencilFaceState, VertexAttribute, VertexBufferLayout, VertexState,
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
