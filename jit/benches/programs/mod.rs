@@ -1,4 +1,4 @@
-//! The programs that the executors' benchmark runs: vertex-shaped, so that a group of 8 lanes is one round.
+//! The programs that the executors' benchmark runs: fragment-shaped, inputs and outputs are planes of a tile.
 
 use quadrille_frontend::ir::{
     Access, Alu, Arena, Binding, Function, FunctionBuilder, Kind, LoopBound, Op, OutOfBounds, Resource, ResourceClass,
@@ -11,14 +11,18 @@ use quadrille_jit::{Program, ProgramKind};
 pub struct Case {
     /// Its name.
     pub name: &'static str,
-    /// The optimised program: 4 cells in, 4 out, buffer 0 bound.
+    /// The optimised program: planes 0 to 3 in, 4 to 7 out, buffer 0 bound.
     pub program: Program,
     /// Operations a lane executes.
     pub operations: u64,
 }
 
-/// Cells of a group, in and out.
-pub const CELLS: u32 = 4;
+/// Planes in; as many follow that go out.
+pub const PLANES: u32 = 4;
+/// Pairs of the tile.
+pub const PAIRS: usize = 32;
+/// Bytes of a plane.
+pub const PLANE: u32 = 32 * PAIRS as u32;
 
 struct Build {
     b: FunctionBuilder,
@@ -48,10 +52,15 @@ impl Build {
         self.b.f32(x)
     }
     fn input(&mut self, slot: u32) -> Value {
-        self.b.inst1(Op::CellLoad { slot, kind: Kind::F32 }, &[], Kind::F32)
+        let op = Op::TileLoad {
+            plane: slot,
+            kind: Kind::F32,
+        };
+        self.b.inst1(op, &[], Kind::F32)
     }
     fn output(&mut self, slot: u32, value: Value) {
-        self.b.inst(Op::CellStore { slot }, &[value], &[]);
+        let all = self.b.bool(true);
+        self.b.inst(Op::TileStore { plane: PLANES + slot }, &[value, all], &[]);
     }
     fn load(&mut self, offset: Value) -> Value {
         self.operations += self.rounds;
@@ -126,23 +135,27 @@ fn case(name: &'static str, build: impl FnOnce(&mut Build)) -> Case {
         count: 1,
         binding: Binding::WebGpu { group: 0, binding: 0 },
     });
-    let mut sources = Sources::default();
-    let function: Function = match passes::optimize_program(b.b.finish(), &resources, &[], &mut sources) {
-        Ok(function) => function,
+    // Not contracted, so that a C compiler can be given the same operations.
+    let options = passes::Options {
+        contract: false,
+        ..passes::Options::default()
+    };
+    let function: Function = match passes::optimize(b.b.finish(), &resources, &options) {
+        Ok((function, _)) => function,
         Err(error) => panic!("{name}: {error}"),
     };
     Case {
         name,
         program: Program {
             name: name.into(),
-            kind: ProgramKind::Vertex {
-                cells_in: CELLS,
-                cells_out: CELLS,
+            kind: ProgramKind::Fragment {
+                samples: 1,
+                plane_stride: PLANE,
             },
             function,
             resources,
             slots: vec![0],
-            sources,
+            sources: Sources::default(),
         },
         operations: b.operations,
     }

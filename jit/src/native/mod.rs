@@ -67,13 +67,13 @@ pub struct JitOptions {
     pub relaxed: bool,
 }
 
-/// Two pairs in flight (law L4). Off by default until it is measured on whole frames.
+/// Two pairs in flight (law L4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Interleave {
     /// Where a program's loops wait for their own results.
+    #[default]
     Auto,
     /// Never.
-    #[default]
     Never,
     /// Wherever it can be done.
     Always,
@@ -428,3 +428,5 @@ impl Compiled for Native {
 mod fuzz;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod upper;

@@ -1,6 +1,6 @@
 //! Tests of native code that the suite shared with the interpreter doesn't express: it runs alone, at both widths.
 
-use super::{Features, Jit, JitOptions, Lanes};
+use super::{Features, Jit, JitOptions, Lanes, upper};
 use crate::abi::{Binding, Cell, Context};
 use crate::program::{Compiled, Executor, Program, ProgramKind};
 use quadrille_frontend::ir::{Arena, Binding as At, Resource, ResourceClass, text};
@@ -261,4 +261,102 @@ fn switches_fall_through() {
         v => v,
     });
     check(&program, &[COUNT], &[Cell(want)], &[], &[]);
+}
+
+/// Notes in its first result whether it was called with upper halves in use.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" fn looks(_: *const Binding, _: *const Binding, _: u64, cells: *mut Cell, _: u32) {
+    let dirty = upper::in_use() == Some(true);
+    // SAFETY: the scratch has all cells of calls.
+    unsafe { *cells.add(crate::abi::RESULT_CELL) = Cell([u32::from(dirty); 8]) };
+}
+
+/// No transition between SSE and AVX state: neither a caller nor an intrinsic ever sees upper halves in use.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn upper_halves_are_clean_in_calls_and_after_returns() {
+    let program = vertex_program(
+        1,
+        2,
+        "%0: f32 = cell.load(0)
+         %1: f32 = fmul %0, %0
+         %2: i32 = const 0
+         %3: u32, %4: u32, %5: u32, %6: u32 = texel.load(r0, d2, mask=xyzw) %2, %2, %2
+         %7: f32 = fsqrt %1
+         cell.store(0) %3
+         cell.store(1) %7",
+    );
+    let mut program = program;
+    let texture = ResourceClass::Texture {
+        dim: quadrille_frontend::ir::Dim::D2,
+        array: false,
+        multisampled: false,
+        sample: quadrille_frontend::ir::SampleKind::Uint,
+    };
+    for (_, r) in program.resources.iter_mut() {
+        r.class = texture.clone();
+    }
+    let compiled = compile(&program, Lanes::Auto, Features::Host);
+    upper::dirty();
+    if upper::in_use() != Some(true) || compiled.stats().lanes != 8 {
+        println!("skipped: the processor doesn't tell, or there are no 8 lanes");
+        return;
+    }
+    let binding = Binding {
+        load: Some(looks),
+        ..Binding::NULL
+    };
+    let input = [Cell([0x4000_0000; 8])];
+    let mut out = [Cell::default(); 2];
+    let mut scratch = vec![Cell::default(); compiled.scratch_cells()];
+    let mut context = Context {
+        count: 1,
+        cells_in: input.as_ptr(),
+        cells_out: out.as_mut_ptr(),
+        scratch: scratch.as_mut_ptr(),
+        bindings: &binding,
+        ..Context::new(8)
+    };
+    // SAFETY: the cells, scratch and slots are as many as the program says.
+    unsafe { compiled.run(&mut context) };
+    assert_eq!(upper::in_use(), Some(false), "after the return");
+    assert_eq!(out[0], Cell([0; 8]), "in the call");
+    assert_eq!(out[1], Cell([0x4000_0000; 8]));
+}
+
+/// A frame too large to double: the program has four lanes, is counted each time, and named once.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn refusals_are_counted_and_named_once() {
+    use std::fmt::Write;
+    const VALUES: usize = 4400;
+    let mut body = String::new();
+    for i in 0..VALUES {
+        let _ = writeln!(body, "%{}: f32 = cell.load({i})", 2 * i);
+        let _ = writeln!(body, "%{}: f32 = fmul %{}, %{}", 2 * i + 1, 2 * i, 2 * i);
+    }
+    // The sum begins at the last, so that all are alive at once.
+    let mut sum = 2 * VALUES - 1;
+    for i in (0..VALUES - 1).rev() {
+        let next = 3 * VALUES - 2 - i;
+        let _ = writeln!(body, "%{next}: f32 = fadd %{sum}, %{}", 2 * i + 1);
+        sum = next;
+    }
+    let _ = writeln!(body, "cell.store(0) %{sum}");
+    let program = vertex_program(VALUES as u32, 1, &body);
+    let jit = Jit::new(JitOptions::default()).expect("a supported CPU");
+    for _ in 0..2 {
+        let compiled = jit.compile(&program).expect("four lanes are always right");
+        assert_eq!(compiled.stats().lanes, 4);
+    }
+    let counters = jit.share().counters();
+    if counters.refused == 0 {
+        println!("skipped: no 8 lanes here");
+        return;
+    }
+    assert_eq!((counters.programs, counters.eight_lanes, counters.refused), (2, 0, 2));
+    let refusals = jit.refusals();
+    assert_eq!(refusals.len(), 1);
+    assert_eq!(refusals[0].program, "test");
+    assert!(refusals[0].reason.contains("a large frame"), "{}", refusals[0].reason);
 }

@@ -6,6 +6,7 @@ mod cubes;
 mod naive;
 mod random;
 mod rules;
+mod upper;
 
 use super::*;
 use crate::format::TextureFormat;
@@ -71,6 +72,7 @@ fn call_at(level: Level, view: &SampledView, sampler: Option<&Sampler>, op: u64,
     let f = if sampler.is_some() { a.sample } else { a.load }.unwrap();
     // SAFETY: bindings of a live view and sampler, the cells are ours, the guard is held.
     unsafe { f(&a, &b, op, cells.as_mut_ptr(), 8) };
+    assert_ne!(upper::in_use(), Some(true), "AVX state is left behind");
     std::array::from_fn(|i| cells[RESULT_CELL + i].0)
 }
 

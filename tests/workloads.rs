@@ -1,0 +1,57 @@
+//! All jobs of a directory outside of the tree, small: the same bits for interpreter, 4 and 8 lanes.
+//!
+//! `QUADRILLE_WORKLOADS=DIR cargo test --test workloads` names the directory; each of its subdirectories with a
+//! `workload.json` is a job.
+
+use quadrille::job::{LoadOptions, PrepareOptions};
+use quadrille::{Backend, CancelFlag, Device, DeviceDescriptor, Lanes};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+/// Pixels of the output up to which the interpreter's patience lasts, about.
+const SCALE: u32 = 16;
+
+fn render(path: &Path, backend: Backend, lanes: Lanes) -> (u32, u32, Vec<u8>) {
+    let device = Device::new(&DeviceDescriptor {
+        backend,
+        lanes,
+        ..DeviceDescriptor::default()
+    })
+    .expect("a device");
+    let job = quadrille::job::load(path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let options = PrepareOptions {
+        scale: NonZeroU32::new(SCALE).expect("not zero"),
+    };
+    let mut prepared = job
+        .prepare(&device, &options)
+        .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    prepared.frame(&CancelFlag::new()).expect("renders");
+    assert_eq!(device.refusals(), [], "{}", path.display());
+    let image = prepared.read_output().expect("has an image");
+    (image.width, image.height, image.bytes)
+}
+
+#[test]
+fn every_workload_has_the_same_bits() {
+    let Some(dir) = std::env::var_os("QUADRILLE_WORKLOADS").map(PathBuf::from) else {
+        println!("skipped: QUADRILLE_WORKLOADS names no directory of jobs");
+        return;
+    };
+    let entries = std::fs::read_dir(&dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
+    let mut jobs: Vec<PathBuf> = entries
+        .filter_map(|e| Some(e.ok()?.path()).filter(|p| p.join("workload.json").exists()))
+        .collect();
+    jobs.sort();
+    assert!(!jobs.is_empty(), "{} has no jobs", dir.display());
+    for path in &jobs {
+        let eight = render(path, Backend::Jit, Lanes::Auto);
+        for (what, backend, lanes) in [
+            ("4 lanes", Backend::Jit, Lanes::Four),
+            ("interpreter", Backend::Interpreter, Lanes::Auto),
+        ] {
+            assert!(render(path, backend, lanes) == eight, "{}: {what}", path.display());
+        }
+        println!("{}: the same", path.display());
+    }
+    println!("{} jobs", jobs.len());
+}
