@@ -83,7 +83,7 @@ pub fn audit(code: &[u8]) -> Result<(), Audit> {
         frame = stack(inst, before, all.get(i + 1), frame)?;
         match inst.flow_control() {
             FlowControl::Return | FlowControl::Call | FlowControl::IndirectCall => {
-                if !before.is_some_and(|b| b.code() == Code::VEX_Vzeroupper) {
+                if before.is_none_or(|b| b.code() != Code::VEX_Vzeroupper) {
                     return Err(Audit::DirtyUpper {
                         offset: inst.ip() as u32,
                         code: format!("{:?}", inst.code()),
@@ -163,7 +163,7 @@ fn constant(inst: &Instruction, code: &[u8]) -> Result<(), Audit> {
     let Some(bytes) = usize::try_from(at).ok().and_then(|at| code.get(at..at + 32)) else {
         return wrong("outside of the code");
     };
-    if at % 32 != 0 {
+    if !at.is_multiple_of(32) {
         return wrong("not aligned");
     }
     if bytes[..16] != bytes[16..] {
@@ -204,10 +204,11 @@ fn stack(
     }
     let size = inst.memory_size().size() as u64;
     let at = inst.memory_displacement64();
-    if !frame.is_some_and(|frame| at.checked_add(size).is_some_and(|end| end <= frame)) {
+    let end = at.saturating_add(size);
+    if frame.is_none_or(|frame| end > frame) {
         return wrong("an access outside");
     }
-    if size == 32 && at % 32 != 0 {
+    if size == 32 && !at.is_multiple_of(32) {
         return wrong("a vector that isn't aligned");
     }
     if size == 16 {
