@@ -65,7 +65,8 @@ pub(crate) struct Group {
     pub shape: Shape,
     /// Edges of triangles (R-RAST-80).
     pub wire: bool,
-    /// Whether tiles must look at the pipeline's extended state or at distances.
+    /// Whether tiles must look at the pipeline's extended state or at distances: then coverage comes from
+    /// `tile::special` alone, and neither a triangle's bounds nor its whole blocks say what is covered.
     pub special: bool,
     pub first_vertex: u32,
     /// Where the blocks of the group's vertices are in [`Chunk::blocks`], `words` each.
@@ -152,6 +153,7 @@ pub(crate) struct Grid {
     pub rows: u32,
     /// Layers of the attachments: tiles are numbered layer by layer.
     pub layers: u32,
+    /// The most samples that any draw's rasterizer has.
     pub samples: u32,
 }
 
@@ -244,7 +246,7 @@ fn group(
         state: state_number,
         shape,
         wire: false,
-        special: special(state.pipeline, shape, job.grid.samples),
+        special: special(state.pipeline, shape),
         first_vertex: chunk.vertex_count as u32,
         first_word: chunk.word_count,
         words,
@@ -269,14 +271,15 @@ fn group(
 }
 
 /// Whether tiles can't take a shape the common way.
-fn special(pipeline: &RenderPipeline, shape: Shape, samples: u32) -> bool {
+fn special(pipeline: &RenderPipeline, shape: Shape) -> bool {
     let extended = &pipeline.primitive.extended;
     !pipeline.routing.clip.is_empty()
+        || pipeline.raster_samples != pipeline.planes.samples
         || match shape {
             Shape::Triangle => extended.conservative,
             Shape::Line => {
                 extended.line_mode == LineMode::Rectangular || extended.provoking_vertex == ProvokingVertex::Last
             }
-            Shape::Point => extended.point_mode == PointMode::Square && samples > 1,
+            Shape::Point => extended.point_mode == PointMode::Square && pipeline.raster_samples > 1,
         }
 }

@@ -17,7 +17,7 @@ mod prims;
 mod sort;
 mod special;
 
-pub(crate) use chunk::{Chunk, ChunkJob, ChunkScratch, DrawState, Grid, Group, build};
+pub(crate) use chunk::{Chunk, ChunkJob, ChunkScratch, DrawState, Grid, Group, Prim, build};
 pub(crate) use plan::{Piece, plan};
 pub(crate) use prims::area;
 #[cfg(test)]

@@ -336,7 +336,9 @@ impl<'b> Maker<'_, 'b> {
         match shape {
             Shape::Line if extended.line_mode == LineMode::Rectangular => rectangle_bounds(v),
             Shape::Line => line_bounds(v),
-            _ if extended.point_mode == PointMode::Square && self.grid.samples > 1 => square_bounds(&v[0]),
+            _ if extended.point_mode == PointMode::Square && self.state.pipeline.raster_samples > 1 => {
+                square_bounds(&v[0])
+            }
             _ => point_bounds(&v[0]),
         }
     }

@@ -260,6 +260,8 @@ impl<'a> Execution<'a> {
             draws.push((primitives, first_state, draw.first_instance));
         }
         let edge = attachments.planes.tile_edge;
+        let samples = pass.draws.iter().map(|d| d.pipeline.raster_samples);
+        let samples = samples.fold(attachments.planes.samples, u32::max);
         let serial = states
             .iter()
             .flat_map(|s| [Some(&s.pipeline.vertex), s.pipeline.fragment.as_ref()])
@@ -280,7 +282,7 @@ impl<'a> Execution<'a> {
                 columns: attachments.width.div_ceil(edge),
                 rows: attachments.height.div_ceil(edge),
                 layers: attachments.layers,
-                samples: attachments.planes.samples,
+                samples,
             },
         }
     }

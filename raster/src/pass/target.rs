@@ -37,8 +37,6 @@ pub(super) enum AttachmentError {
     Texture(#[from] TextureError),
     #[error("attachments differ in size, layers or sample count")]
     Mismatch,
-    #[error("a pass needs an attachment")]
-    None,
 }
 
 impl Attachments {
@@ -52,7 +50,7 @@ impl Attachments {
             .flatten()
             .map(|c| &c.view)
             .chain(pass.depth_stencil.iter().map(|d| &d.view));
-        let samples = views.clone().next().ok_or(AttachmentError::None)?.samples();
+        let samples = views.clone().next().map_or(1, TextureView::samples);
         let planes = PlaneLayout::new(&colors, depth_stencil, samples);
         let edge = planes.tile_edge;
         let cells = (edge * edge / 8) as usize;
@@ -131,7 +129,9 @@ impl Attachments {
                 });
             }
         }
-        let (width, height) = list.first().map_or((0, 0), |a| a.targets[0].size());
+        let (width, height) = list
+            .first()
+            .map_or_else(|| without_attachments(pass), |a| a.targets[0].size());
         let layers = list.first().map_or(1, |a| a.targets.len());
         let fits = |t: &Target, samples: u32| t.size() == (width, height) && t.samples() == samples;
         let alike = list
@@ -211,6 +211,24 @@ impl Attachments {
         }
         true
     }
+}
+
+/// Most pixels in each direction of a pass without attachments (R-RAST-28).
+const MAX_SIZE: i32 = 16384;
+
+/// R-RAST-28: what the draws' viewports reach.
+fn without_attachments(pass: &Pass<'_>) -> (u32, u32) {
+    let views = pass
+        .draws
+        .iter()
+        .flat_map(|d| std::iter::once(d.viewport).chain(d.more_viewports.iter().map(|v| v.0)));
+    let (mut width, mut height) = (0, 0);
+    for view in views {
+        let reach = view.scissor();
+        (width, height) = (width.max(reach.x1), height.max(reach.y1));
+    }
+    let size = |v: i32| v.clamp(0, MAX_SIZE) as u32;
+    (size(width), size(height))
 }
 
 /// The view's layers as targets.

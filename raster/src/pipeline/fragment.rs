@@ -118,7 +118,7 @@ pub(super) fn assemble(
         desc,
         planes,
         traits,
-        samples: desc.multisample.count,
+        samples: planes.samples,
         invariant: Vec::new(),
     };
     a.program(shader, link);
@@ -144,7 +144,9 @@ struct Stages<'a> {
     front: Option<Value>,
     /// Results of the tests of each sample, once they are done.
     tested: Vec<Option<Tested>>,
-    /// Samples that are covered and passed the tests so far.
+    /// Samples of the attachments that are covered.
+    covered: Vec<Value>,
+    /// Those that passed the tests so far.
     live: Vec<Value>,
 }
 
@@ -166,20 +168,22 @@ impl<'a> Assembler<'a> {
             mode: self.traits.depth_mode(fixed.as_ref(), alpha_to_coverage),
             fixed,
             front,
-            tested: vec![None; coverage.masked.len()],
-            live: coverage.masked.clone(),
+            tested: vec![None; self.samples as usize],
+            live: self.covered(&coverage),
+            covered: Vec::new(),
         };
+        stages.covered.clone_from(&stages.live);
         self.early(&mut stages, &mut interpolator);
         let Some((shader, entry)) = shader else {
             if stages.mode != DepthMode::Early {
                 for s in 0..self.samples {
-                    let covered = coverage.masked[s as usize];
+                    let covered = stages.covered[s as usize];
                     self.write_depth_stencil(&stages, s, covered);
                 }
             }
             return;
         };
-        let tests = stages.live != coverage.masked;
+        let tests = stages.live != stages.covered;
         if tests {
             let any = self.any_in_quad(&stages.live);
             self.e.b.begin_if(any);
@@ -275,16 +279,36 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Coverage of each sample, before and after the pipeline's sample mask.
+    /// Coverage of each sample of the rasterizer, before and after the pipeline's sample mask. Where the rasterizer has
+    /// its own samples the mask is for the attachments' (R-RAST-110).
     fn coverage(&mut self) -> Coverage {
-        let mask = self.desc.multisample.mask;
+        let own = self.desc.has_own_samples();
+        let mask = if own { u32::MAX } else { self.desc.multisample.mask };
         let covered = |e: &mut Emit, s: u32| e.b.inst1(Op::Coverage { sample: s as u8 }, &[], Kind::Bool);
-        let raw: Vec<Value> = (0..self.samples).map(|s| covered(&mut self.e, s)).collect();
+        let samples = self.desc.raster_samples();
+        let raw: Vec<Value> = (0..samples).map(|s| covered(&mut self.e, s)).collect();
         let masked = (0..)
             .zip(&raw)
             .map(|(s, &c)| if mask >> s & 1 == 0 { self.e.b.bool(false) } else { c })
             .collect();
         Coverage { raw, masked, mask }
+    }
+
+    /// Coverage of the attachments' samples: the rasterizer's own, or, where it has others, all in the mask of a pixel that
+    /// it hits at all (R-RAST-110). Without attachments the mask is for nothing (R-RAST-28).
+    fn covered(&mut self, coverage: &Coverage) -> Vec<Value> {
+        if !self.desc.has_own_samples() {
+            return coverage.masked.clone();
+        }
+        let any = self.any_sample(&coverage.raw);
+        let mask = if self.planes.per_sample.is_empty() {
+            u32::MAX
+        } else {
+            self.desc.multisample.mask
+        };
+        (0..self.samples)
+            .map(|s| if mask >> s & 1 == 0 { self.e.b.bool(false) } else { any })
+            .collect()
     }
 
     fn sample_depth(&mut self, interpolator: &mut Interpolator, s: u32) -> Value {
@@ -377,7 +401,7 @@ impl<'a> Assembler<'a> {
         let alpha_mask = self.alpha_to_coverage(shaded);
         for s in samples {
             let index = s as usize;
-            let masked = interpolator.coverage().masked[index];
+            let masked = stages.covered[index];
             let late = stages.mode == DepthMode::Late;
             let mut covered = if late { masked } else { stages.live[index] };
             let mut taking_part = masked;

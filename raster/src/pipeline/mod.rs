@@ -129,6 +129,8 @@ pub struct RenderPipeline {
     pub cells_out: u32,
     /// Words of the vertex attribute blocks.
     pub varyings: Vec<Varying>,
+    /// Samples that the rasterizer decides about: the attachments', unless they are forced.
+    pub raster_samples: u32,
     /// Where the vertex program leaves distances, viewport and layer.
     pub routing: Routing,
     /// The fragment program; none if nothing can be written.
@@ -202,6 +204,7 @@ impl RenderPipeline {
             cells_out: built.link.cells(),
             varyings: built.link.varyings,
             routing: built.link.routing,
+            raster_samples: desc.raster_samples(),
             fragment,
             planes: built.planes,
             primitive: desc.primitive,
@@ -266,7 +269,7 @@ impl Built {
             let shader = fragment.as_ref().map(|(s, f)| (s, f));
             let assembled = fragment::assemble(desc, &planes, shader, traits, &link);
             let kind = ProgramKind::Fragment {
-                samples: desc.multisample.count as u8,
+                samples: desc.raster_samples() as u8,
                 plane_stride: planes.plane_stride(),
             };
             let (program, passes) = program(assembled, kind, shader.map(|s| s.0), &slots).map_err(pass)?;

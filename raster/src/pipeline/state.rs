@@ -281,6 +281,9 @@ pub struct ExtendedPrimitiveState {
     pub restart: bool,
     /// Triangles cover every pixel that they touch (R-RAST-120 to 122, tier 2).
     pub conservative: bool,
+    /// Samples of the rasterizer where they aren't the attachments' (R-RAST-110, `ForcedSampleCount`): 1, 4, 8 or 16; 0 is
+    /// off. Only without depth-stencil attachment and at pixel frequency; above 1 with attachments of one sample.
+    pub forced_samples: u32,
 }
 
 /// Primitive state.
@@ -434,4 +437,20 @@ pub struct PipelineDescriptor<'a> {
     pub rules: Rules,
     /// State beyond WebGPU's.
     pub extended: ExtendedState,
+}
+
+impl PipelineDescriptor<'_> {
+    /// Samples that the rasterizer decides about.
+    pub fn raster_samples(&self) -> u32 {
+        match self.primitive.extended.forced_samples {
+            0 => self.multisample.count,
+            forced => forced,
+        }
+    }
+
+    /// Whether the rasterizer's samples aren't the attachments'.
+    pub fn has_own_samples(&self) -> bool {
+        self.primitive.extended.forced_samples != 0
+            || self.targets.iter().all(Option::is_none) && self.depth_stencil.is_none()
+    }
 }

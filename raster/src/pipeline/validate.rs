@@ -15,7 +15,8 @@ pub(super) fn validate(desc: &PipelineDescriptor<'_>) -> Result<(), PipelineErro
     check.second_source()?;
     check.logic_op()?;
     check.depth_stencil()?;
-    check.multisample()
+    check.multisample()?;
+    check.forced_samples()
 }
 
 type Checked = Result<(), PipelineError>;
@@ -205,6 +206,39 @@ impl Check<'_> {
         let biased = ds.depth_bias != 0 || ds.depth_bias_slope_scale != 0.0 || ds.depth_bias_clamp != 0.0;
         if points && biased && self.desc.rules == Rules::WebGpu {
             return self.invalid("depth bias needs triangles (R-RAST-76)".into());
+        }
+        Ok(())
+    }
+
+    /// R-RAST-110.
+    fn forced_samples(&self) -> Checked {
+        let forced = self.desc.primitive.extended.forced_samples;
+        if forced == 0 {
+            return Ok(());
+        }
+        if !matches!(forced, 1 | 4 | 8 | 16) {
+            return self.invalid(format!("{forced} forced samples; they are 1, 4, 8 or 16 (R-RAST-110)"));
+        }
+        if self.desc.depth_stencil.is_some() {
+            return self.invalid("forced samples exclude a depth-stencil attachment (R-RAST-110)".into());
+        }
+        let count = self.desc.multisample.count;
+        if forced > 1 && count > 1 {
+            return self.invalid(format!(
+                "{forced} forced samples need attachments of one sample, not of {count} (R-RAST-110)"
+            ));
+        }
+        let Some(fragment) = self.desc.fragment else {
+            return Ok(());
+        };
+        let depth = Semantic::Builtin(Builtin::FragDepth);
+        if fragment.outputs.iter().any(|o| o.semantic == depth) {
+            return self.invalid("forced samples exclude a depth output (R-RAST-110)".into());
+        }
+        let frequent =
+            |i: &ir::Input| i.sampling == ir::Sampling::Sample || i.semantic == Semantic::Builtin(Builtin::SampleIndex);
+        if fragment.inputs.iter().any(|(_, i)| frequent(i)) {
+            return self.invalid("forced samples exclude shading at sample frequency (R-RAST-110)".into());
         }
         Ok(())
     }

@@ -57,6 +57,11 @@ impl Batch {
         self.records.reserve_exact(MAX_RUNS);
         self.pair_count = 0;
         self.tile = Some(tile);
+        self.reserve::<P>(&tile);
+    }
+
+    /// Makes room for pairs of a kind, before the first comes.
+    pub fn reserve<P: BatchPair>(&mut self, tile: &TileArea) {
         let room = MANY_PAIRS + tile.pairs();
         let pairs = P::of(self);
         if pairs.len() < room {

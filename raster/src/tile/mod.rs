@@ -15,6 +15,8 @@ mod pairs;
 mod polygon;
 mod raster;
 mod special;
+#[cfg(test)]
+mod union_tests;
 
 pub(crate) use lines::{line_bounds, point_bounds};
 pub(crate) use lists::TileLists;
@@ -112,6 +114,10 @@ impl TileWorker {
         index: usize,
     ) -> Result<(), OutOfBudget> {
         self.batch.start::<P>(*tile);
+        if job.states.iter().any(|s| s.pipeline.raster_samples != N as u32) {
+            self.batch.reserve::<Pair>(tile);
+            self.batch.reserve::<WidePair>(tile);
+        }
         let mut state_number = u32::MAX;
         for span in job.lists.of(index) {
             let chunk = &job.chunks[span.chunk as usize];
@@ -131,6 +137,12 @@ impl TileWorker {
                 }
                 let Some((group, state)) = group else { continue };
                 let v = prim.v.map(|i| chunk.screen[usize::from(i)]);
+                if state.pipeline.raster_samples != N as u32 {
+                    if special::push(&mut self.batch, tile, chunk, group, state, prim) {
+                        self.flush(job, state_number)?;
+                    }
+                    continue;
+                }
                 let out = self.batch.free_pairs::<P>();
                 let count = match group.shape {
                     _ if group.special => {

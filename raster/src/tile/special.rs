@@ -4,13 +4,53 @@
 //! every sample in f64. Samples where it isn't >= 0 are taken out of the pairs, so that all that follows sees coverage
 //! as if the primitive ended there.
 
+use super::batch::{Batch, BatchPair};
 use super::pairs::{PairWord, TileArea, lane};
-use super::{lines, polygon, raster};
-use crate::binning::{DrawState, Group, area};
+use super::{lines, polygon, raster, record};
+use crate::binning::{Chunk, DrawState, Group, Prim, area};
 use crate::geometry::{Gradients, ScreenVertex, sample_offsets};
 use crate::pipeline::{LineMode, PointMode};
 use crate::tile::lanes::Portable;
 use crate::vertex::Shape;
+use quadrille_jit::abi::{Pair, WidePair};
+
+/// Adds a primitive to the batch at the samples of its pipeline, which aren't the pass' (R-RAST-110). True if the batch
+/// must run now.
+#[cold]
+pub(super) fn push(
+    batch: &mut Batch,
+    tile: &TileArea,
+    chunk: &Chunk,
+    group: &Group,
+    state: &DrawState<'_>,
+    prim: &Prim,
+) -> bool {
+    match state.pipeline.raster_samples {
+        1 => push_as::<Pair, 1>(batch, tile, chunk, group, state, prim),
+        4 => push_as::<Pair, 4>(batch, tile, chunk, group, state, prim),
+        8 => push_as::<WidePair, 8>(batch, tile, chunk, group, state, prim),
+        _ => push_as::<WidePair, 16>(batch, tile, chunk, group, state, prim),
+    }
+}
+
+fn push_as<P: BatchPair, const N: usize>(
+    batch: &mut Batch,
+    tile: &TileArea,
+    chunk: &Chunk,
+    group: &Group,
+    state: &DrawState<'_>,
+    prim: &Prim,
+) -> bool {
+    let v = prim.v.map(|i| chunk.screen[usize::from(i)]);
+    let blocks = prim.v.map(|i| group.words_of(chunk, i));
+    let count = cover::<P, N>(tile, group, state, &v, blocks, batch.free_pairs::<P>());
+    if count == 0 {
+        return false;
+    }
+    let blocks = prim.v.map(|i| group.block(chunk, i));
+    let record = record(state, group, &v, blocks, prim.front(), prim.index);
+    batch.push::<P>(record, count)
+}
 
 /// Writes the pairs that a primitive covers in a tile; `blocks` are its vertices' attribute blocks.
 #[cold]

@@ -332,3 +332,31 @@ fn lines_are_clipped_at_the_near_plane() {
         assert_eq!(image.rgba32(x, 3)[0], if x < 8 { x as f32 } else { -1.0 });
     }
 }
+
+/// R-RAST-28: without attachments the viewports, rounded down, are the raster's size; the sample mask is for nothing.
+#[test]
+fn r_rast_28_110_no_attachments() {
+    let mut f = byte_frame();
+    f.colors.clear();
+    f.words = 1;
+    let count = || {
+        custom(|s| {
+            let buffer = s.buffer();
+            s.count(buffer, 0);
+        })
+    };
+    f.draw(screen(0.5, [0.0; 4]), count()).viewport.width = 8.75;
+    assert_eq!(f.render().words, [128]);
+    f.calls[0].sample_mask = 0;
+    assert_eq!(f.render().words, [128]);
+    // More samples than one hit more pixels of an edge, each once.
+    f.calls[0].vertices = vec![
+        (at(0.0, 0.0, 0.5), [0.0; 4]),
+        (at(16.0, 0.0, 0.5), [0.0; 4]),
+        (at(0.0, 16.0, 0.5), [0.0; 4]),
+    ];
+    f.calls[0].viewport.width = 16.0;
+    assert_eq!(f.render().words, [120]);
+    f.calls[0].primitive.extended.forced_samples = 16;
+    assert_eq!(f.render().words, [136]);
+}

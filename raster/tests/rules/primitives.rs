@@ -233,3 +233,73 @@ fn r_rast_120_to_122_conservative() {
     s.primitive.cull_mode = CullMode::Back;
     assert_eq!(s.render().drawn(0), []);
 }
+
+/// REQ-R26: coverage of triangle A at forced samples, in a target of one sample.
+#[test]
+fn req_r26_r_rast_110_forced_samples() {
+    let shader = "
+        @vertex fn vs(@location(0) p: vec4f) -> @builtin(position) vec4f { return p; }
+        @fragment fn fs(@builtin(sample_mask) mask: u32) -> @location(0) vec4f { return vec4f(f32(mask)); }";
+    let mut s = Shot::new(shader, numbered(&[(1.0, 1.0), (6.0, 2.0), (2.0, 4.0)]));
+    let masks = |s: &Shot| {
+        let picture = s.render();
+        let row = |y| (0..7).map(|x| picture.at(x, y).max(0.0) as u32).collect::<Vec<_>>();
+        [row(1), row(2), row(3)]
+    };
+    s.primitive.extended.forced_samples = 4;
+    assert_eq!(
+        masks(&s),
+        [
+            [0, 0xb, 0xc, 0xc, 8, 0, 0],
+            [0, 0xb, 0xf, 0xf, 7, 1, 0],
+            [0, 2, 7, 1, 0, 0, 0]
+        ]
+    );
+    s.primitive.extended.forced_samples = 8;
+    assert_eq!(
+        masks(&s),
+        [
+            [0, 0x4f, 0x76, 0x72, 0x50, 0, 0],
+            [0, 0xc5, 0xff, 0xff, 0xbf, 0x28, 0],
+            [0, 0x80, 0xbf, 0x28, 0, 0, 0]
+        ]
+    );
+    s.primitive.extended.forced_samples = 16;
+    assert_eq!(masks(&s)[0], [0, 0x65ff, 0x597f, 0x5965, 0x4920, 0, 0]);
+    // The mask is for the target's one sample.
+    s.sample_mask = !1;
+    assert_eq!(s.render().drawn(0), []);
+    // One forced sample in a multisampled target: all of its samples in the mask, or none.
+    s.sample_mask = 0b0111;
+    s.primitive.extended.forced_samples = 1;
+    s.samples = 4;
+    s.shader = shader.replace("f32(mask)", "7.0 * f32(mask)");
+    let picture = s.render();
+    assert_eq!(picture.drawn(0).len(), 7);
+    assert!(
+        picture
+            .drawn(0)
+            .iter()
+            .all(|&(x, y)| picture.at(x, y) == (3.0 * 7.0 - 1.0) / 4.0)
+    );
+}
+
+#[test]
+fn r_rast_110_forced_samples_exclude_depth_and_sample_frequency() {
+    let refused = |s: &Shot| match s.pipeline(&quadrille_jit::interp::Interpreter) {
+        Ok(_) => panic!("accepted"),
+        Err(e) => assert!(e.to_string().contains("forced samples"), "{e}"),
+    };
+    let mut s = Shot::new(SHOW_A, numbered(&[(0.0, 0.0); 3]));
+    s.primitive.extended.forced_samples = 2;
+    refused(&s);
+    s.primitive.extended.forced_samples = 4;
+    s.samples = 4;
+    refused(&s);
+    s.samples = 1;
+    s.depth = Some((1.0, CompareFunction::Less));
+    refused(&s);
+    s.depth = None;
+    s.shader = SHOW_A.replace("fn fs(", "fn fs(@builtin(sample_index) i: u32, ");
+    refused(&s);
+}

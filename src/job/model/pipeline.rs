@@ -58,6 +58,8 @@ pub struct Extended {
     pub restart: bool,
     /// Triangles cover every pixel that they touch.
     pub conservative: bool,
+    /// Samples of the rasterizer's own.
+    pub forced_samples: u32,
 }
 
 /// `GPUVertexState`.

@@ -116,6 +116,7 @@ impl<'j> Maker<'j, '_> {
                         provoking_vertex: p.extended.provoking_vertex,
                         restart: p.extended.restart,
                         conservative: p.extended.conservative,
+                        forced_samples: p.extended.forced_samples,
                     },
                 },
                 depth_stencil: p.depth_stencil.as_ref().map(depth_stencil),
