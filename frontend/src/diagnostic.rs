@@ -54,7 +54,16 @@ impl Diagnostic {
 
     /// The diagnostic as plain text: message, then per label the source line with carets under the range.
     pub fn render(&self, source: &SourceText) -> String {
-        let mut out = format!("error: {}\n", self.message);
+        self.render_as("error", source)
+    }
+
+    /// The same, of what is only doubtful.
+    pub fn render_warning(&self, source: &SourceText) -> String {
+        self.render_as("warning", source)
+    }
+
+    fn render_as(&self, severity: &str, source: &SourceText) -> String {
+        let mut out = format!("{severity}: {}\n", self.message);
         let lines: Vec<Line> = self.labels.iter().map(|(r, _)| Line::at(&source.text, r)).collect();
         let gutter = lines.iter().map(|l| l.number.to_string().len()).max().unwrap_or(1);
         for (line, (_, text)) in lines.iter().zip(&self.labels) {

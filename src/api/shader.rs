@@ -62,6 +62,12 @@ impl ShaderModule {
         &self.0.label
     }
 
+    /// What is doubtful but allowed in the text, each with its source lines: derivatives in divergent control flow
+    /// under a weakened `diagnostic`.
+    pub fn warnings(&self) -> Vec<String> {
+        self.0.module.warnings().collect()
+    }
+
     pub(super) fn device_id(&self) -> u64 {
         self.0.device.id
     }

@@ -340,7 +340,7 @@ fn statement_operands(statement: &naga::Statement, visit: &mut dyn FnMut(Handle<
 }
 
 /// Calls `visit` for each operand of the expression.
-fn operands(expression: &naga::Expression, visit: &mut dyn FnMut(Handle<naga::Expression>)) {
+pub(super) fn operands(expression: &naga::Expression, visit: &mut dyn FnMut(Handle<naga::Expression>)) {
     match *expression {
         Ex::Compose { ref components, .. } => components.iter().copied().for_each(visit),
         Ex::Access { base, index } => [base, index].into_iter().for_each(visit),

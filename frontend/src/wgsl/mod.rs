@@ -5,6 +5,7 @@
 //!          analysis: what to inline, what is indexed dynamically
 //!          shader:   resources, overrides, spans, functions      body, expr, math, image: statements and expressions
 //!          interface: inputs and outputs                         place, types: pointers, layouts
+//!          uniformity: may derivatives stand where they stand?
 //! ```
 //!
 //! A validated naga module is well typed, so the lowering can trust it; still, nothing that a text contains may panic:
@@ -21,6 +22,7 @@ mod place;
 mod report;
 mod shader;
 mod types;
+mod uniformity;
 
 use crate::diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};
 use crate::ir::{Kind, Shader, SourceText, Stage};
@@ -38,6 +40,7 @@ pub struct Module {
     text: Arc<SourceText>,
     module: naga::Module,
     info: naga::valid::ModuleInfo,
+    warnings: Vec<Diagnostic>,
 }
 
 /// An entry point of a [`Module`].
@@ -89,10 +92,15 @@ impl Module {
             let mut validator =
                 naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all());
             let info = validator.validate(&module).map_err(|e| report::invalid(&source, &e))?;
+            let findings = uniformity::check(&module);
+            if let Some(diagnostic) = findings.errors.into_iter().next() {
+                return Err(ShaderError::new(ShaderErrorKind::Invalid, &source, diagnostic));
+            }
             Ok(Module {
                 text: source.clone(),
                 module,
                 info,
+                warnings: findings.warnings,
             })
         })
     }
@@ -105,6 +113,11 @@ impl Module {
     /// The source text.
     pub fn text(&self) -> &str {
         &self.text.text
+    }
+
+    /// What is doubtful but allowed, with source lines and carets, as plain text.
+    pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
+        self.warnings.iter().map(|w| w.render_warning(&self.text))
     }
 
     /// All entry points, in source order.

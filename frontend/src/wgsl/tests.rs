@@ -233,7 +233,9 @@ fn every_statement_lowers() {
          case 4, default: { r = 2.0; } case -5: { r = 4.0; discard; } } return vec4f(r);",
     );
     fragment("loop { switch v.id.x { case 1: { continue; } default: { break; } } if v.front { break; } } return v.w;");
-    fragment("if v.front { discard; } else if v.uv.x > 0.2 { return v.w; } return vec4f(dpdx(v.uv), fwidth(v.uv));");
+    fragment(
+        "let d = vec4f(dpdx(v.uv), fwidth(v.uv)); if v.front { discard; } else if v.uv.x > 0.2 { return v.w; } return d;",
+    );
     fragment("out[v.id.x] = 1u; out[2] += 7u; return vec4f(f32(out[u.k]));");
     fragment(
         "atomicAdd(&count, 2u); let r = atomicCompareExchangeWeak(&count, 1u, 2u); if r.exchanged { return v.w; } atomicStore(&count, r.old_value); return vec4f(f32(atomicLoad(&count)));",
@@ -587,7 +589,7 @@ fn mutated_shaders_never_panic() {
         seed as usize % n.max(1)
     };
     let source = fragment_text(
-        "var a = array<vec4f, 3>(); for (var i = 0; i < 3; i++) { a[i] = textureSample(t, s, v.uv * f32(i)); if a[i].x > 0.5 { continue; } }
+        "var a = array<vec4f, 3>(); for (var i = 0; i < 3; i++) { a[i] = textureSampleLevel(t, s, v.uv * f32(i), 0.0); if a[i].x > 0.5 { continue; } }
          switch v.id.x { case 1, 2: { counter += 1; } default: { discard; } } let m = u.m * a[1]; return mix(m, a[v.id.y], 0.5);",
     );
     let pieces = [

@@ -11,7 +11,7 @@ mod rates;
 mod stats;
 
 use super::common::{Failure, LanesArg};
-use super::report::print;
+use super::report::{print, warning};
 use clap::{Parser, ValueEnum};
 use quadrille::Lanes;
 use quadrille_frontend::ir::Shader;
@@ -77,6 +77,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let clock = Instant::now();
     let module = Module::parse(&args.shader.display().to_string(), &text)?;
     let parse = clock.elapsed();
+    for text in module.warnings() {
+        warning(text.trim_start_matches("warning: ").trim_end());
+    }
     let wanted: Vec<String> = match &args.entry_point {
         Some(name) => vec![name.clone()],
         None => module.entry_points().into_iter().map(|e| e.name).collect(),
