@@ -17,7 +17,7 @@ fn stored(format: TextureFormat, z: f32) -> u32 {
     f.render().depth(3, 3)
 }
 
-/// The table of section 1.
+/// The table of section 1, for the formats of R-OM-6.
 #[test]
 fn r_om_4_conversion() {
     let (d16, d24) = (TextureFormat::Depth16Unorm, TextureFormat::Depth24Plus);
@@ -34,6 +34,7 @@ fn r_om_4_conversion() {
     }
 }
 
+/// R-PS-24: any float may be written.
 #[test]
 fn r_om_3_clamp_to_the_viewport() {
     for (z, expected) in [
@@ -120,7 +121,7 @@ fn nearer_wins_in_any_order() {
     }
 }
 
-/// R-PS-42: a discarded fragment writes no depth.
+/// R-PS-26, R-PS-42: a discarded fragment writes no depth.
 #[test]
 fn discarded_fragments_leave_depth_alone() {
     let mut f = depth_frame(TextureFormat::Depth32Float, 1.0);

@@ -43,7 +43,7 @@ fn counting(early: bool, discard: bool) -> Fragment {
     })
 }
 
-/// REQ-P2: by default fragments whose depth fails are counted, with early tests they are not.
+/// REQ-P2, R-PS-40: by default fragments whose depth fails are counted, with early tests they are not.
 #[test]
 fn r_ps_41_43_early_and_late_tests_with_counters() {
     for (early, count) in [(false, 512), (true, 256)] {

@@ -81,7 +81,7 @@ fn r_om_50_needs_unsigned_integers() {
     assert!(refused(|_| (), unsigned([1; 4]), TextureFormat::Rgba8Sint).contains("takes i32"));
 }
 
-/// R-OM-40: only target 0, alone, with a shader that has two outputs; R-OM-31: no colours for alpha in Direct3D.
+/// R-OM-40, R-PS-30: only target 0, alone, with a shader that has two outputs; R-OM-31: no colours for alpha in Direct3D.
 #[test]
 fn r_om_40_what_a_second_source_needs() {
     let format = TextureFormat::Rgba8Unorm;

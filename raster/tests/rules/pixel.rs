@@ -246,3 +246,27 @@ fn r_ps_57_58_bounds_and_order() {
     assert_eq!(image.words, [0, 0, 0, 3 * 256]);
     assert_eq!(image.rgba32(11, 5)[..3], [3.0, 0.0, 0.0]);
 }
+
+/// R-PS-45: lanes that the early test removes go on as helpers while a neighbour needs them.
+#[test]
+fn r_ps_45_early_rejection_keeps_derivatives() {
+    let mut f = Frame {
+        depth: Some((TextureFormat::Depth32Float, 1.0, 0)),
+        ..frame()
+    };
+    let near = quad(5.0, 0.0, 6.0, 16.0, 0.25, [0.0; 4]);
+    f.draw(near, Fragment::None).ds().depth_write_enabled = true;
+    let c = f.draw(
+        screen(0.5, [0.0; 4]),
+        custom(|s| {
+            let x = position(s, 0);
+            let three = s.b.f32(3.0);
+            let x = s.b.alu(Alu::FMul, &[x, three]);
+            let d = s.b.quad(QuadOp::DdxFine, x);
+            s.splat(0, d);
+        }),
+    );
+    c.ds().depth_compare = CompareFunction::Less;
+    let image = f.render();
+    assert_eq!((image.rgba32(4, 4), image.rgba32(5, 4)), ([3.0; 4], [9.0; 4]));
+}

@@ -136,7 +136,7 @@ fn r_rast_98_input_coverage() {
     }
 }
 
-/// R-RAST-97: the output mask is one more factor of coverage, for depth too, at either frequency; bits above don't count.
+/// R-RAST-97, R-PS-29: the output mask is one more factor of coverage, for depth too, at either frequency; bits above don't count.
 #[test]
 fn r_rast_97_output_mask() {
     for frequent in [false, true] {
