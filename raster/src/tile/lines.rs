@@ -243,6 +243,8 @@ mod tests {
         );
     }
 
+    /// R-RAST-54, R-RAST-55, R-RAST-155: lines aren't clipped to the target, hit all samples of a pixel, and are the same
+    /// whatever the tiles.
     #[test]
     fn lines_do_not_notice_tiles() {
         let mut seed = 7u32;

@@ -206,6 +206,7 @@ fn r_rast_35_90_sample_masks() {
     );
 }
 
+/// R-RAST-7, R-RAST-8, R-RAST-30: from snapped integers, exact over the whole guard band.
 #[test]
 fn random_triangles_of_all_sizes_equal_the_reference() {
     let mut r = Random(11);

@@ -18,7 +18,7 @@ fn white() -> Fragment {
     Fragment::Constants(vec![[1.0; 4]])
 }
 
-/// The worked example of section 14.
+/// The worked example of section 14; positions in clip space, pixels' centres at .5 (R-RAST-1 to 3, R-RAST-140, 141).
 #[test]
 fn r_rast_142_to_144_interpolation() {
     let vertices = || -> Vec<Vertex> {
@@ -92,7 +92,7 @@ fn r_rast_16_near_clip() {
     }
 }
 
-/// R-RAST-16: constants come from the leading vertex, also if it was clipped away.
+/// R-RAST-16, R-RAST-141: constants come from the leading vertex, also if it was clipped away.
 #[test]
 fn r_rast_16_flat_of_a_clipped_provoking_vertex() {
     for rotation in 0..3 {

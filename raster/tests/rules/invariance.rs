@@ -49,6 +49,7 @@ fn crowd(count: usize, samples: u32) -> Frame {
     f
 }
 
+/// R-RAST-36, R-RAST-155.
 #[test]
 fn threads_rounds_and_executors_change_nothing() {
     let jit = Jit::new(JitOptions::default()).unwrap();
