@@ -6,23 +6,27 @@
 use super::forms::Form;
 use super::{Declined, Step};
 use iced_x86::{FlowControl, OpKind, Register};
-use std::collections::BTreeMap;
 
-/// What is known before an instruction: full registers as bits, full spill slots by displacement.
+/// What is known before an instruction: which registers and spill slots are full, as bits.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 struct State {
     full: u16,
-    slots: BTreeMap<i64, bool>,
+    /// A bit for each 8 bytes of the frame.
+    slots: Vec<u64>,
 }
 
 impl State {
+    /// Keeps what both know; whether that is less than before.
     fn join(&mut self, other: &State) -> bool {
-        let before = self.clone();
-        self.full &= other.full;
-        for (slot, full) in &mut self.slots {
-            *full &= other.slots.get(slot).copied().unwrap_or(false);
+        let full = self.full & other.full;
+        let mut changed = full != self.full;
+        self.full = full;
+        for (slots, &other) in self.slots.iter_mut().zip(&other.slots) {
+            let both = *slots & other;
+            changed |= both != *slots;
+            *slots = both;
         }
-        *self != before
+        changed
     }
 
     fn reg(&self, r: Register) -> bool {
@@ -32,6 +36,21 @@ impl State {
     fn set(&mut self, r: Register, full: bool) {
         let bit = 1 << index(r);
         self.full = if full { self.full | bit } else { self.full & !bit };
+    }
+
+    fn slot(&self, displacement: u64) -> bool {
+        let slot = displacement / 8;
+        self.slots
+            .get((slot / 64) as usize)
+            .is_some_and(|word| word >> (slot % 64) & 1 != 0)
+    }
+
+    fn set_slot(&mut self, displacement: u64, full: bool) {
+        let slot = displacement / 8;
+        if let Some(word) = self.slots.get_mut((slot / 64) as usize) {
+            let bit = 1 << (slot % 64);
+            *word = if full { *word | bit } else { *word & !bit };
+        }
     }
 }
 
@@ -57,7 +76,16 @@ pub(super) fn check(steps: &[Step]) -> Result<(), Declined> {
     }
     let mut work = Vec::new();
     if let Some(first) = entry.first_mut() {
-        *first = Some(State::default());
+        let deepest = steps
+            .iter()
+            .filter(|s| s.is_stack())
+            .map(|s| s.inst.memory_displacement64());
+        // What lies above the largest frame is never full.
+        let deepest = deepest.max().unwrap_or(0).min(1 << 16);
+        *first = Some(State {
+            full: 0,
+            slots: vec![0; deepest as usize / 512 + 1],
+        });
         work.push(0);
     }
     while let Some(start) = work.pop() {
@@ -109,11 +137,7 @@ fn source(step: &Step, n: u32, state: &State) -> bool {
             let r = step.inst.op_register(n);
             !r.is_vector_register() || state.reg(r)
         }
-        OpKind::Memory if step.is_stack() => state
-            .slots
-            .get(&(step.inst.memory_displacement64() as i64))
-            .copied()
-            .unwrap_or(false),
+        OpKind::Memory if step.is_stack() => state.slot(step.inst.memory_displacement64()),
         _ => true,
     }
 }
@@ -129,9 +153,9 @@ fn transfer(step: &Step, state: &mut State) -> Result<(), Declined> {
             FlowControl::Call | FlowControl::IndirectCall => state.full = 0,
             // An integer spill may reuse a vector's slot.
             _ if step.is_stack() && inst.op_kind(0) == OpKind::Memory => {
-                let slot = inst.memory_displacement64() as i64;
-                state.slots.insert(slot, false);
-                state.slots.insert(slot & !15, false);
+                let slot = inst.memory_displacement64();
+                state.set_slot(slot, false);
+                state.set_slot(slot & !15, false);
             }
             _ => {}
         }
@@ -152,7 +176,7 @@ fn transfer(step: &Step, state: &mut State) -> Result<(), Declined> {
             if inst.op_kind(0) == OpKind::Memory {
                 let full = state.reg(inst.op1_register());
                 if step.is_stack() {
-                    state.slots.insert(inst.memory_displacement64() as i64, full);
+                    state.set_slot(inst.memory_displacement64(), full);
                 } else if !full {
                     return Err(half());
                 }
@@ -183,7 +207,7 @@ fn transfer(step: &Step, state: &mut State) -> Result<(), Declined> {
         Form::ScalarDefine | Form::LegacyDefine(_) => state.set(inst.op0_register(), false),
         Form::ScalarUse | Form::LegacyUse(_) => {
             if step.is_stack() && inst.op_kind(0) == OpKind::Memory {
-                state.slots.insert(inst.memory_displacement64() as i64, false);
+                state.set_slot(inst.memory_displacement64(), false);
             } else if form == Form::LegacyUse(iced_x86::Code::VEX_Vmovss_m32_xmm) && inst.op0_kind() == OpKind::Register
             {
                 // The other encoding of a move to a register's lowest lane.

@@ -55,11 +55,6 @@ struct Rewriter<'a> {
 }
 
 impl Rewriter<'_> {
-    fn bytes(&self, step: &Step) -> &[u8] {
-        let start = step.inst.ip() as usize;
-        &self.code[start..start + step.inst.len()]
-    }
-
     fn step(&mut self, step: &Step) -> Result<(), Declined> {
         let inst = &step.inst;
         match inst.flow_control() {
@@ -175,8 +170,8 @@ impl Rewriter<'_> {
     /// Copies the bytes; a rip-relative displacement is pointed at the widened constants.
     fn copy(&mut self, step: &Step) -> Result<(), Declined> {
         let start = self.out.len();
-        let bytes = self.bytes(step).to_vec();
-        self.out.extend_from_slice(&bytes);
+        let old = step.inst.ip() as usize;
+        self.out.extend_from_slice(&self.code[old..old + step.inst.len()]);
         if step.inst.is_ip_rel_memory_operand() {
             let at = self.displacement_offset(step)?;
             let constant = self.constant(step.inst.ip_rel_memory_address());
@@ -260,9 +255,10 @@ impl Rewriter<'_> {
             offset: step.offset(),
             code: format!("{:?}", i.code()),
         })?;
-        let buffer = self.encoder.take_buffer();
+        let mut buffer = self.encoder.take_buffer();
         self.out.extend_from_slice(&buffer);
-        self.encoder.set_buffer(Vec::new());
+        buffer.clear();
+        self.encoder.set_buffer(buffer);
         Ok(())
     }
 
