@@ -13,6 +13,7 @@
 pub mod compose;
 pub mod diagnostic;
 pub mod ir;
+mod memory;
 pub mod passes;
 pub mod wgsl;
 

@@ -8,14 +8,10 @@
 
 use super::types::{Shape, Types};
 use crate::ir;
+use crate::memory::place::{ELEMENT, Path};
 use naga::{Expression as Ex, Handle, Statement as St};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-/// A step of a [`Path`] into whatever element of an array, vector or matrix; all others are member numbers.
-pub(super) const ELEMENT: u32 = u32::MAX;
-/// Where in a variable: members and elements from the outside in.
-pub(super) type Path = Vec<u32>;
 
 /// Results wider than this don't fit one call instruction.
 const MAX_CALL_RESULTS: u32 = 200;

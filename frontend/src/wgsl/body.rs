@@ -167,7 +167,10 @@ impl<'c, 'm> Body<'c, 'm> {
     }
 
     /// Makes the private globals that the shader uses: locals of the entry function.
-    pub fn private_globals(&mut self, dynamic: &[(Handle<naga::GlobalVariable>, analysis::Path)]) -> Result<()> {
+    pub fn private_globals(
+        &mut self,
+        dynamic: &[(Handle<naga::GlobalVariable>, crate::memory::place::Path)],
+    ) -> Result<()> {
         let paths = analysis::by_global(dynamic);
         let module = self.cx.module;
         for (handle, var) in module.global_variables.iter() {

@@ -6,7 +6,7 @@ use super::place::Flat;
 use super::report::{Failure, Result};
 use super::shader::Cx;
 use super::types::{Scalar, Shape};
-use crate::ir::{Alu, Builtin, Function, Input, Interpolation, Kind, Literal, Op, Output, Sampling, Semantic};
+use crate::ir::{Alu, Builtin, Function, Input, Interpolation, Op, Output, Sampling, Semantic};
 use std::rc::Rc;
 
 /// A scalar of the interface.
@@ -212,33 +212,4 @@ fn interpolation_of(
         Some(naga::Sampling::Center | naga::Sampling::First | naga::Sampling::Either) | None => Sampling::Center,
     };
     Some((interpolation, sampling))
-}
-
-/// The number that a pipeline gives for an override of that type, if the type can hold it.
-pub(super) fn override_literal(scalar: Scalar, value: f64) -> Option<Literal> {
-    let within = |low: f64, high: f64| {
-        let whole = value.trunc();
-        (value.is_finite() && whole >= low && whole <= high).then_some(whole)
-    };
-    let bits = match scalar.kind {
-        Kind::Bool => u64::from(value != 0.0 && !value.is_nan()),
-        Kind::I32 => within(f64::from(i32::MIN), f64::from(i32::MAX))? as i32 as u32 as u64,
-        Kind::U32 => within(0.0, f64::from(u32::MAX))? as u32 as u64,
-        Kind::I16 => within(-32768.0, 32767.0)? as i16 as u16 as u64,
-        Kind::U16 => within(0.0, 65535.0)? as u16 as u64,
-        Kind::F32 if scalar.half => {
-            let half = half::f16::from_f64(value);
-            half.is_finite().then(|| u64::from(half.to_f32().to_bits()))?
-        }
-        Kind::F32 => {
-            let narrow = value as f32;
-            narrow.is_finite().then(|| u64::from(narrow.to_bits()))?
-        }
-        Kind::F64 => value.is_finite().then(|| value.to_bits())?,
-        _ => return None,
-    };
-    Some(Literal {
-        kind: scalar.kind,
-        bits,
-    })
 }

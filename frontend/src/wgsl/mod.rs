@@ -18,7 +18,6 @@ mod expr;
 mod image;
 mod interface;
 mod math;
-mod place;
 mod report;
 mod shader;
 mod types;
@@ -26,6 +25,7 @@ mod uniformity;
 
 use crate::diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};
 use crate::ir::{Kind, Shader, SourceText, Stage};
+use crate::memory::place;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -151,7 +151,7 @@ impl<'m> Cx<'m> {
             };
             let scalar = self.types.get(o.ty).element_scalar();
             let literal = scalar
-                .and_then(|s| interface::override_literal(s, value))
+                .and_then(|s| crate::memory::shape::override_literal(s, value))
                 .ok_or_else(|| {
                     let message = format!("pipeline constant `{key}` can't be {value}");
                     let at = overrides.get_span(handle);

@@ -3,8 +3,7 @@
 //! A variable is split down to scalars. A level of its type that is indexed dynamically somewhere becomes a dimension
 //! of the per-lane arrays beneath it; all other levels become separate locals.
 
-use super::analysis::{ELEMENT, Path};
-use super::types::{Form, Scalar, Shape};
+use super::shape::{Form, Scalar, Shape};
 use crate::ir::{
     Access, Alu, AtomicOp, FunctionBuilder, Handle, Kind, Literal, Local, LocalArray, Op, OutOfBounds, Resource,
     ResourceRef, Value,
@@ -12,14 +11,19 @@ use crate::ir::{
 use smallvec::SmallVec;
 use std::rc::Rc;
 
+/// A step of a [`Path`] into whatever element of an array, vector or matrix; all others are member numbers.
+pub(crate) const ELEMENT: u32 = u32::MAX;
+/// Members and elements on the way into a type.
+pub(crate) type Path = Vec<u32>;
+
 /// The leaves of a value.
-pub(super) type Flat = SmallVec<[Value; 4]>;
+pub(crate) type Flat = SmallVec<[Value; 4]>;
 
 /// Arrays longer than this are per-lane arrays even if every index is constant: thousands of locals help nobody.
 const LONGEST_SPLIT: u32 = 64;
 
 /// How a variable is stored.
-pub(super) enum Store {
+pub(crate) enum Store {
     Local(Handle<Local>),
     Array(Handle<LocalArray>),
     /// One store per member or element.
@@ -159,7 +163,7 @@ impl Store {
 
 /// Part of a variable.
 #[derive(Clone)]
-pub(super) struct VarPlace {
+pub(crate) struct VarPlace {
     pub store: Rc<Store>,
     pub shape: Rc<Shape>,
     /// Position in the dynamic dimensions passed so far: `fixed + dynamic`.
@@ -326,7 +330,7 @@ fn scale(b: &mut FunctionBuilder, value: Value, factor: u32) -> Value {
 
 /// A range of a buffer.
 #[derive(Clone)]
-pub(super) struct BufferPlace {
+pub(crate) struct BufferPlace {
     pub resource: Handle<Resource>,
     /// Element of the binding array.
     pub element: Option<Value>,
@@ -538,7 +542,7 @@ fn power_of_two(n: u32) -> u32 {
 
 /// What a pointer points to.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Var(VarPlace),
     Buffer(BufferPlace),
 }
