@@ -15,6 +15,7 @@ pub mod diagnostic;
 pub mod ir;
 mod memory;
 pub mod passes;
+pub mod spirv;
 pub mod wgsl;
 
 pub use diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};

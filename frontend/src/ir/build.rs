@@ -293,6 +293,18 @@ impl FunctionBuilder {
         }
     }
 
+    /// Closes a labelled block that nothing breaks out of: its statements stand where it would.
+    pub fn dissolve_block(&mut self) {
+        match self.stack.pop() {
+            Some((Open::Block { .. }, body)) => {
+                if let Some((_, outer)) = self.stack.last_mut() {
+                    outer.extend(body);
+                }
+            }
+            _ => panic!("no block is open"),
+        }
+    }
+
     /// Opens the then-side of an `If`.
     pub fn begin_if(&mut self, cond: Value) {
         assert!(self.kind(cond) == Kind::Bool, "condition must be bool");

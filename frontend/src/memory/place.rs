@@ -430,17 +430,18 @@ impl BufferPlace {
         b.inst(Op::BufferStore { buffer, access }, &args, &[]);
     }
 
-    /// The place of the word that holds a 16-bit scalar, and the shift to it (none for the low half).
-    fn half_word(&self, b: &mut FunctionBuilder, fixed: u32) -> (BufferPlace, u32, Option<Value>) {
+    /// The place of the word that holds an 8- or 16-bit scalar, and the shift to it (none for the lowest).
+    fn part_word(&self, b: &mut FunctionBuilder, fixed: u32, width: u32) -> (BufferPlace, u32, Option<Value>) {
+        let within = if width == 1 { 3 } else { 2 };
         if self.dynamic_align >= 4 || self.dynamic.is_none() {
-            let shift = (fixed & 2 != 0).then(|| b.u32(16));
+            let shift = (fixed & within != 0).then(|| b.u32(8 * (fixed & within)));
             return (self.clone(), fixed & !3, shift);
         }
         let (args, _) = self.word(b, fixed);
         let offset = args[args.len() - 1];
-        let (mask, two, three) = (b.u32(!3), b.u32(2), b.u32(3));
+        let (mask, within, three) = (b.u32(!3), b.u32(within), b.u32(3));
         let word = b.alu(Alu::And, &[offset, mask]);
-        let odd = b.alu(Alu::And, &[offset, two]);
+        let odd = b.alu(Alu::And, &[offset, within]);
         let shift = b.alu(Alu::Shl, &[odd, three]);
         let place = BufferPlace {
             fixed: 0,
@@ -453,8 +454,8 @@ impl BufferPlace {
 
     fn load_leaf(&self, b: &mut FunctionBuilder, at: u32, scalar: Scalar) -> Value {
         match scalar.width() {
-            2 => {
-                let (place, at, shift) = self.half_word(b, at);
+            width @ (1 | 2) => {
+                let (place, at, shift) = self.part_word(b, at, width);
                 let word = place.load_word(b, at, Kind::U32);
                 let low = match shift {
                     None => word,
@@ -463,7 +464,8 @@ impl BufferPlace {
                 if scalar.half {
                     return b.alu(Alu::HalfToF, &[low]);
                 }
-                let short = b.inst1(Op::Convert(Kind::U16), &[low], Kind::U16);
+                let kind = if width == 1 { Kind::U8 } else { Kind::U16 };
+                let short = b.inst1(Op::Convert(kind), &[low], kind);
                 b.bitcast(short, scalar.kind)
             }
             8 => {
@@ -482,16 +484,16 @@ impl BufferPlace {
 
     fn store_leaf(&self, b: &mut FunctionBuilder, at: u32, scalar: Scalar, value: Value) {
         match scalar.width() {
-            2 => {
-                // Atomically, because the other half of the word may be another invocation's.
+            width @ (1 | 2) => {
+                // Atomically, because the rest of the word may be another invocation's.
                 let bits = if scalar.half {
                     b.alu(Alu::HalfBits, &[value])
                 } else {
-                    let short = b.bitcast(value, Kind::U16);
+                    let short = b.bitcast(value, if width == 1 { Kind::U8 } else { Kind::U16 });
                     b.inst1(Op::Convert(Kind::U32), &[short], Kind::U32)
                 };
-                let (place, at, shift) = self.half_word(b, at);
-                let mask = b.u32(0xffff);
+                let (place, at, shift) = self.part_word(b, at, width);
+                let mask = b.u32((1 << (8 * width)) - 1);
                 let (bits, mask) = match shift {
                     None => (bits, mask),
                     Some(shift) => (b.alu(Alu::Shl, &[bits, shift]), b.alu(Alu::Shl, &[mask, shift])),
