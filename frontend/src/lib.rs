@@ -15,6 +15,7 @@ pub mod diagnostic;
 pub mod ir;
 mod memory;
 pub mod passes;
+pub mod source;
 pub mod spirv;
 pub mod wgsl;
 

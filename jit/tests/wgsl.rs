@@ -1,108 +1,86 @@
 //! WGSL through lowering, expansion and the executors: values, control flow, memory.
 
-use quadrille_frontend::ir::{Builtin, FunctionBuilder, Inst, Op, Semantic, Shader, Value, splice};
-use quadrille_frontend::passes::{Options, expand::expand, inline_all, optimize};
+mod support;
+
+use quadrille_frontend::ir::{Builtin, Semantic};
+use quadrille_frontend::spirv;
 use quadrille_frontend::wgsl::{Constants, Module};
-use quadrille_jit::abi::{Binding, CALL_CELLS, Cell, Context};
-use quadrille_jit::interp::Interpreter;
-use quadrille_jit::{Executor, Jit, JitOptions, Program, ProgramKind};
+use support::run_shader;
 
-/// Inputs become cells.
-struct Assemble<'a> {
-    shader: &'a Shader,
-}
-
-impl splice::SpliceHost for Assemble<'_> {
-    fn replace(&mut self, b: &mut FunctionBuilder, inst: &Inst, _: &[Value]) -> Option<Value> {
-        let Op::Input(input) = inst.op else { return None };
-        let kind = self.shader.inputs[input].kind;
-        let slot = input.index() as u32;
-        Some(b.inst1(Op::CellLoad { slot, kind }, &[], kind))
-    }
-}
-
-/// A program of the shader: inputs in cells, outputs in cells.
-fn assemble(text: &str, entry: &str) -> Program {
+/// Runs an entry point on all executors, lowered from the text and, where naga can write it, from its SPIR-V.
+fn run(text: &str, entry: &str, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -> Vec<[u32; 8]> {
     let module = Module::parse("test.wgsl", text).unwrap_or_else(|e| panic!("{}", e.render()));
-    let mut shader = module
+    let shader = module
         .lower(entry, &Constants::new())
         .unwrap_or_else(|e| panic!("{}", e.render()));
-    inline_all(&mut shader).unwrap();
-    let mut b = FunctionBuilder::new("main");
-    let entry = &shader.functions[shader.entry];
-    let spliced = splice::splice(&mut b, entry, &[], &mut Assemble { shader: &shader });
-    for (slot, output) in shader.outputs.iter().enumerate() {
-        let value = b.get(spliced.locals[output.local.index()]);
-        b.inst(Op::CellStore { slot: slot as u32 }, &[value], &[]);
-    }
-    Program {
-        name: shader.name.clone(),
-        kind: ProgramKind::Vertex {
-            cells_in: shader.inputs.len() as u32,
-            cells_out: shader.outputs.len() as u32,
-        },
-        function: b.finish(),
-        slots: (0..shader.resources.len() as u32).collect(),
-        resources: shader.resources,
-        sources: shader.sources,
-    }
-}
-
-/// Runs a compiled program on 8 lanes; gives the output cells.
-fn execute(program: &Program, executor: &dyn Executor, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -> Vec<[u32; 8]> {
-    let ProgramKind::Vertex { cells_in, cells_out } = program.kind else {
-        panic!("a vertex program")
-    };
-    assert!(inputs.len() == cells_in as usize && buffers.len() == program.resources.len());
-    let compiled = executor.compile(program).unwrap();
-    let input: Vec<Cell> = inputs.iter().map(|&lanes| Cell(lanes)).collect();
-    let mut output = vec![Cell::default(); cells_out as usize];
-    let mut scratch = vec![Cell::default(); compiled.scratch_cells().max(CALL_CELLS)];
-    let bindings: Vec<Binding> = buffers
-        .iter_mut()
-        .map(|buffer| Binding {
-            data: buffer.as_mut_ptr().cast(),
-            size: 4 * buffer.len() as u64,
-            ..Binding::NULL
-        })
-        .collect();
-    let mut context = Context::new(compiled.stats().lanes);
-    context.count = 1;
-    context.cells_in = input.as_ptr();
-    context.cells_out = output.as_mut_ptr();
-    context.scratch = scratch.as_mut_ptr();
-    context.bindings = bindings.as_ptr();
-    context.loop_budget = 100_000;
-    // SAFETY: everything the program touches is set above and lives until here.
-    unsafe { compiled.run(&mut context) };
-    assert_eq!(context.status, 0, "a loop ran out of budget");
-    output.into_iter().map(|cell| cell.0).collect()
-}
-
-/// Runs an entry point on 8 lanes of the given inputs; buffers are by resource, in declaration order. All executors,
-/// optimised or not, must agree to the bit.
-fn run(text: &str, entry: &str, inputs: &[[u32; 8]], buffers: &mut [Vec<u32>]) -> Vec<[u32; 8]> {
-    let mut plain = assemble(text, entry);
-    let mut optimized = plain.clone();
-    expand(&mut plain.function);
-    let (function, resources) = (optimized.function, &optimized.resources);
-    // Contraction changes roundings, which is its point.
-    let options = Options {
-        contract: false,
-        ..Options::default()
-    };
-    optimized.function = optimize(function, resources, &options).unwrap().0;
     let before = buffers.to_vec();
-    let want = execute(&plain, &Interpreter, inputs, buffers);
-    for program in [&plain, &optimized] {
-        for executor in [&Interpreter as &dyn Executor, &Jit::new(JitOptions::default()).unwrap()] {
-            let mut own = before.clone();
-            let got = execute(program, executor, inputs, &mut own);
-            assert_eq!(got, want, "{}: {text}", executor.name());
-            assert_eq!(own, buffers, "{}: {text}", executor.name());
+    let outputs: Vec<_> = shader.outputs.iter().map(|o| o.semantic).collect();
+    let want = run_shader(shader, inputs, buffers, text);
+    if let Some(words) = spirv_of(text, entry) {
+        let module = spirv::Module::parse_words("test.spv", words).unwrap_or_else(|e| panic!("{}", e.render()));
+        let shader = module
+            .lower(entry, &Constants::new())
+            .unwrap_or_else(|e| panic!("{}\n{text}", e.render()));
+        let order: Vec<_> = shader.outputs.iter().map(|o| o.semantic).collect();
+        let mut own = before;
+        let got = run_shader(shader, inputs, &mut own, module.text());
+        for (semantic, want) in outputs.iter().zip(&want) {
+            let at = order.iter().position(|s| s == semantic).expect("the same outputs");
+            assert_eq!(
+                got[at],
+                *want,
+                "{semantic:?} by way of SPIR-V: {text}\n{}",
+                module.text()
+            );
         }
+        assert_eq!(own, buffers, "by way of SPIR-V: {text}");
     }
     want
+}
+
+/// naga's SPIR-V of a WGSL entry point; `None` where naga can't write it, or fails (it does so on some pointers).
+fn spirv_of(text: &str, entry: &str) -> Option<Vec<u32>> {
+    use naga::back::spv::{self, Capability as C};
+    use naga::valid;
+    let module = naga::front::wgsl::parse_str(text).ok()?;
+    let mut validator = valid::Validator::new(valid::ValidationFlags::all(), valid::Capabilities::all());
+    let info = validator.validate(&module).ok()?;
+    let stage = module.entry_points.iter().find(|e| e.name == entry)?.stage;
+    // Without Int8: with it, naga unpacks bytes by 8-bit arithmetic, which the executors refuse.
+    let capabilities = [
+        C::Shader,
+        C::Matrix,
+        C::Float16,
+        C::Float64,
+        C::Int16,
+        C::Int64,
+        C::StorageBuffer16BitAccess,
+        C::UniformAndStorageBuffer16BitAccess,
+        C::StorageInputOutput16,
+        C::ImageQuery,
+        C::Sampled1D,
+        C::SampledCubeArray,
+        C::DerivativeControl,
+        C::SampleRateShading,
+        C::ClipDistance,
+        C::StorageImageExtendedFormats,
+        C::GroupNonUniform,
+        C::GroupNonUniformQuad,
+    ];
+    let options = spv::Options {
+        flags: spv::WriterFlags::DEBUG | spv::WriterFlags::LABEL_VARYINGS,
+        force_loop_bounding: false,
+        capabilities: Some(capabilities.into_iter().collect()),
+        ..spv::Options::default()
+    };
+    let pipeline = spv::PipelineOptions {
+        shader_stage: stage,
+        entry_point: entry.to_owned(),
+    };
+    let write = || spv::write_vec(&module, &info, &options, Some(&pipeline)).ok();
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(write))
+        .ok()
+        .flatten()
 }
 
 const X: [[f32; 8]; 4] = [

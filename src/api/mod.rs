@@ -58,7 +58,10 @@ pub use queue::{OutputSlice, Queue, SubmitOptions};
 pub use record::ViewportSlot;
 pub use render_pass::RenderPass;
 pub use sampler::{ExtendedSamplerState, Sampler, SamplerDescriptor, SamplerError};
-pub use shader::{ShaderError, ShaderErrorKind, ShaderModule, ShaderModuleDescriptor, ShaderSource};
+pub use shader::{
+    COMBINED_SAMPLER_OFFSET, ShaderError, ShaderErrorKind, ShaderModule, ShaderModuleDescriptor, ShaderSource,
+    ShaderStage,
+};
 pub use stats::SubmitStats;
 pub use submit::{Submission, SubmitError};
 pub use texture::{

@@ -4,11 +4,15 @@ use super::device::{Device, Shared};
 use super::label::Label;
 use quadrille_frontend::diagnostic::Diagnostic;
 use quadrille_frontend::ir::{Op, Shader, SourceText, Stage};
-use quadrille_frontend::wgsl::{Constants, Module};
+use quadrille_frontend::source::Module;
+use quadrille_frontend::wgsl::Constants;
+use quadrille_frontend::{spirv, wgsl};
 use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use quadrille_frontend::diagnostic::{ShaderError, ShaderErrorKind};
+pub use quadrille_frontend::ir::Stage as ShaderStage;
+pub use quadrille_frontend::spirv::COMBINED_SAMPLER_OFFSET;
 
 /// A shader's text, by its language.
 #[derive(Clone, Debug)]
@@ -16,6 +20,18 @@ pub use quadrille_frontend::diagnostic::{ShaderError, ShaderErrorKind};
 pub enum ShaderSource<'a> {
     /// WGSL.
     Wgsl(Cow<'a, str>),
+    /// GLSL of one stage, as far as naga's parser takes it.
+    Glsl {
+        /// The text.
+        shader: Cow<'a, str>,
+        /// Its stage.
+        stage: Stage,
+    },
+    /// SPIR-V words. A combined image sampler is bound as a texture at its binding and a sampler
+    /// [`COMBINED_SAMPLER_OFFSET`](crate::COMBINED_SAMPLER_OFFSET) above; clip space is WebGPU's, y up.
+    SpirV(Cow<'a, [u32]>),
+    /// SPIR-V assembly text.
+    SpirVAssembly(Cow<'a, str>),
 }
 
 /// Describes a shader module.
@@ -47,11 +63,16 @@ impl Device {
     /// Parses and checks a shader. The error has the position and can render the source line with a caret.
     pub fn create_shader_module(&self, d: ShaderModuleDescriptor<'_>) -> Result<ShaderModule, ShaderError> {
         let name = d.label.unwrap_or("shader");
-        let ShaderSource::Wgsl(text) = &d.source;
+        let module = match &d.source {
+            ShaderSource::Wgsl(text) => Module::Naga(wgsl::Module::parse(name, text)?),
+            ShaderSource::Glsl { shader, stage } => Module::Naga(wgsl::Module::parse_glsl(name, shader, *stage)?),
+            ShaderSource::SpirV(words) => Module::Spirv(spirv::Module::parse_words(name, words.to_vec())?),
+            ShaderSource::SpirVAssembly(text) => Module::Spirv(spirv::Module::assemble(name, text)?),
+        };
         Ok(ShaderModule(Arc::new(Inner {
             label: Label::new(d.label),
             device: self.shared().clone(),
-            module: Module::parse(name, text)?,
+            module,
         })))
     }
 }
@@ -65,7 +86,7 @@ impl ShaderModule {
     /// What is doubtful but allowed in the text, each with its source lines: derivatives in divergent control flow
     /// under a weakened `diagnostic`.
     pub fn warnings(&self) -> Vec<String> {
-        self.0.module.warnings().collect()
+        self.0.module.warnings()
     }
 
     pub(super) fn device_id(&self) -> u64 {
@@ -95,7 +116,7 @@ impl ShaderModule {
             .iter()
             .map(|&(name, value)| (name.to_owned(), value))
             .collect();
-        module.lower(&name, &constants)
+        module.lower(&name, Some(stage), &constants)
     }
 }
 

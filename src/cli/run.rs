@@ -57,6 +57,9 @@ pub struct Args {
     /// Shrink render targets, viewports and scissors, such as 1/4.
     #[arg(long, value_name = "1/N", default_value = "1")]
     scale: Scale,
+    /// Compile GLSL and HLSL shaders with this glslangValidator or glslc.
+    #[arg(long, value_name = "PATH")]
+    glslang: Option<PathBuf>,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -94,7 +97,13 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
     let cancel = interrupt::flag();
 
     let clock = Instant::now();
-    let loaded = job::load(path, &LoadOptions::default())?;
+    let loaded = job::load(
+        path,
+        &LoadOptions {
+            glslang: args.glslang.clone(),
+            ..LoadOptions::default()
+        },
+    )?;
     let load = clock.elapsed();
 
     let clock = Instant::now();

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 pub mod png;
+pub mod shader;
 pub mod texture;
 
 /// A file that could not be read or written: the file system's fault, or the path's.

@@ -2,6 +2,7 @@
 
 use crate::files::FileError;
 use crate::files::png::PngError;
+use crate::files::shader::ShaderFileError;
 use crate::{Error, RenderPipelineError, ShaderError, ShaderErrorKind};
 use quadrille_jit::CompileError;
 use quadrille_raster::pipeline::PipelineError;
@@ -32,6 +33,16 @@ pub enum JobError {
         at: String,
         /// What is wrong with the image.
         source: PngError,
+    },
+    /// A shader that the job names is in a language that needs more, or was refused by an outside compiler.
+    #[error("job `{}`, {at}", job.display())]
+    Shader {
+        /// The job file.
+        job: PathBuf,
+        /// JSON path of what names the shader.
+        at: String,
+        /// What is wrong.
+        source: Box<ShaderFileError>,
     },
     /// The job file is no JSON, or not what the format says.
     #[error("{}:{line}:{column}: {}{reason}", job.display(), located(at))]

@@ -120,7 +120,9 @@ impl Walk<'_> {
                     self.pointers.insert(inst.id, pointer);
                 }
             }
-            (Op::AccessChain | Op::InBoundsAccessChain, &[base, ref indices @ ..]) => self.chain(inst.id, base, indices),
+            (Op::AccessChain | Op::InBoundsAccessChain, &[base, ref indices @ ..]) => {
+                self.chain(inst.id, base, indices)
+            }
             (Op::Store, &[pointer, value, ..]) => self.write(pointer, value),
             (Op::CopyMemory, &[pointer, ..]) => self.write(pointer, 0),
             (Op::ExtInst, words) => words.iter().for_each(|&word| self.write(word, 0)),
@@ -129,7 +131,11 @@ impl Walk<'_> {
                 if self.facts.kills.contains(&callee) {
                     self.facts.kills.insert(function);
                 }
-                let params = m.function_by_id.get(&callee).and_then(|&f| m.functions.get(f)).map(|f| &f.params);
+                let params = m
+                    .function_by_id
+                    .get(&callee)
+                    .and_then(|&f| m.functions.get(f))
+                    .map(|f| &f.params);
                 for (&argument, param) in arguments.iter().zip(params.into_iter().flatten()) {
                     let Some((root, path, _)) = self.pointers.get(&argument).cloned() else {
                         continue;
@@ -180,7 +186,9 @@ impl Walk<'_> {
                     path.push(member);
                     ty = members.get(member as usize).copied().unwrap_or(0);
                 }
-                Some(&(Ty::Array(inner, _) | Ty::RuntimeArray(inner) | Ty::Vector(inner, _) | Ty::Matrix(inner, _))) => {
+                Some(
+                    &(Ty::Array(inner, _) | Ty::RuntimeArray(inner) | Ty::Vector(inner, _) | Ty::Matrix(inner, _)),
+                ) => {
                     if constant.is_none() {
                         self.mark(root, path.clone());
                     }

@@ -105,7 +105,13 @@ impl Lower<'_> {
                         Ok(if not { s.b.alu(Alu::Not, &[result]) } else { result })
                     }
                 })
-                .map(|values| Some(if unordered { values } else { self.round_all(values, scalar) }));
+                .map(|values| {
+                    Some(if unordered {
+                        values
+                    } else {
+                        self.round_all(values, scalar)
+                    })
+                });
         }
         let each = |s: &mut Self, f: &mut dyn FnMut(&mut Self, &[Value]) -> Result<Value>| {
             let operands: Vec<Flat> = words.iter().map(|&w| s.value(w)).collect::<Result<_>>()?;
@@ -121,7 +127,11 @@ impl Lower<'_> {
             S::SMod | S::FMod if words.len() == 2 => {
                 let values = each(self, &mut |s, v| {
                     let v: Flat = v.iter().map(|&v| s.as_kind(v, scalar.kind)).collect::<Result<_>>()?;
-                    if op == S::SMod { s.signed_mod(v[0], v[1]) } else { s.float_mod(v[0], v[1]) }
+                    if op == S::SMod {
+                        s.signed_mod(v[0], v[1])
+                    } else {
+                        s.float_mod(v[0], v[1])
+                    }
                 })?;
                 self.round_all(values, scalar)
             }
@@ -135,7 +145,11 @@ impl Lower<'_> {
                 };
                 let (less, greater) = (s.alu(Alu::FLt, &[x, y])?, s.alu(Alu::FLt, &[y, x])?);
                 let differ = s.alu(Alu::Or, &[less, greater])?;
-                if op == S::FUnordEqual { s.alu(Alu::Not, &[differ]) } else { Ok(differ) }
+                if op == S::FUnordEqual {
+                    s.alu(Alu::Not, &[differ])
+                } else {
+                    Ok(differ)
+                }
             })?,
             S::Ordered | S::Unordered => each(self, &mut |s, v| {
                 let &[x, y] = v else {
@@ -143,7 +157,11 @@ impl Lower<'_> {
                 };
                 let (x, y) = (s.alu(Alu::FNe, &[x, x])?, s.alu(Alu::FNe, &[y, y])?);
                 let nan = s.alu(Alu::Or, &[x, y])?;
-                if op == S::Ordered { s.alu(Alu::Not, &[nan]) } else { Ok(nan) }
+                if op == S::Ordered {
+                    s.alu(Alu::Not, &[nan])
+                } else {
+                    Ok(nan)
+                }
             })?,
             S::IsNan => each(self, &mut |s, v| s.alu(Alu::FNe, &[v[0], v[0]]))?,
             S::IsInf => each(self, &mut |s, v| {
@@ -180,23 +198,40 @@ impl Lower<'_> {
                     return s.invalid("three operands were expected");
                 };
                 let (offset, count) = (s.as_u32(offset)?, s.as_u32(count)?);
-                let alu = if op == S::BitFieldSExtract { Alu::ExtractS } else { Alu::ExtractU };
+                let alu = if op == S::BitFieldSExtract {
+                    Alu::ExtractS
+                } else {
+                    Alu::ExtractU
+                };
                 s.alu(alu, &[base, offset, count])
             })?,
             S::IAddCarry | S::ISubBorrow => self.pairs(words, |s, x, y| {
                 let kind = s.b.kind(x);
                 let (x, y) = (s.as_kind(x, Kind::U32)?, s.as_kind(y, Kind::U32)?);
-                let alu = if op == S::IAddCarry { Alu::AddCarry } else { Alu::SubBorrow };
+                let alu = if op == S::IAddCarry {
+                    Alu::AddCarry
+                } else {
+                    Alu::SubBorrow
+                };
                 let inst = s.b.alu_multi(alu, &[x, y]);
                 let results = s.b.results(inst);
                 Ok((s.as_kind(results[0], kind)?, s.as_kind(results[1], kind)?))
             })?,
             S::UMulExtended | S::SMulExtended => self.pairs(words, |s, x, y| {
                 let y = s.as_kind(y, s.b.kind(x))?;
-                let high = if op == S::UMulExtended { Alu::UMulHi } else { Alu::SMulHi };
+                let high = if op == S::UMulExtended {
+                    Alu::UMulHi
+                } else {
+                    Alu::SMulHi
+                };
                 Ok((s.alu(Alu::IMul, &[x, y])?, s.alu(high, &[x, y])?))
             })?,
-            S::ConvertFToU | S::ConvertFToS | S::ConvertSToF | S::ConvertUToF | S::UConvert | S::SConvert
+            S::ConvertFToU
+            | S::ConvertFToS
+            | S::ConvertSToF
+            | S::ConvertUToF
+            | S::UConvert
+            | S::SConvert
             | S::FConvert => each(self, &mut |s, v| {
                 // Signedness is the instruction's, not the operand type's.
                 let from = s.b.kind(v[0]);
@@ -242,7 +277,10 @@ impl Lower<'_> {
         }
         (0..count)
             .map(|i| {
-                let v: Flat = operands.iter().map(|o| if o.len() == 1 { o[0] } else { o[i] }).collect();
+                let v: Flat = operands
+                    .iter()
+                    .map(|o| if o.len() == 1 { o[0] } else { o[i] })
+                    .collect();
                 f(self, &v)
             })
             .collect()

@@ -65,7 +65,9 @@ pub(super) fn words_of(bytes: &[u8]) -> std::result::Result<Vec<u32>, String> {
     if !bytes.len().is_multiple_of(4) {
         return Err(format!("{} bytes are no whole number of words", bytes.len()));
     }
-    let words = bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    let words = bytes
+        .chunks_exact(4)
+        .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let mut words: Vec<u32> = words.collect();
     if words.first() == Some(&MAGIC.swap_bytes()) {
         words.iter_mut().for_each(|word| *word = word.swap_bytes());
@@ -82,11 +84,16 @@ impl Words {
             return Err(Failure::limit(message, None));
         }
         if words.len() < HEADER || words[0] != MAGIC {
-            return Err(syntax("this is no SPIR-V module: it doesn't begin with the magic number".into()));
+            return Err(syntax(
+                "this is no SPIR-V module: it doesn't begin with the magic number".into(),
+            ));
         }
         let bound = words[3];
         if bound > MAX_BOUND {
-            return Err(Failure::limit(format!("ids go up to {bound}; at most {MAX_BOUND} are accepted"), None));
+            return Err(Failure::limit(
+                format!("ids go up to {bound}; at most {MAX_BOUND} are accepted"),
+                None,
+            ));
         }
         let mut insts = Vec::new();
         let mut at = HEADER;
@@ -94,7 +101,9 @@ impl Words {
             let (count, opcode) = ((head >> 16) as usize, head & 0xffff);
             let offset = 4 * at;
             if count == 0 || at + count > words.len() {
-                return Err(syntax(format!("the instruction at byte {offset} has a wrong word count")));
+                return Err(syntax(format!(
+                    "the instruction at byte {offset} has a wrong word count"
+                )));
             }
             let Some((op, grammar)) = Op::from_u32(opcode).and_then(|op| Some((op, grammar(op)?))) else {
                 let what = format!("opcode {opcode} (at byte {offset})");
@@ -108,7 +117,9 @@ impl Words {
             let ty = if has_type { words[at + 1] } else { 0 };
             let id = if has_id { words[first - 1] } else { 0 };
             if (has_type && !(1..bound).contains(&ty)) || (has_id && !(1..bound).contains(&id)) {
-                return Err(syntax(format!("Op{op:?} at byte {offset} has an id outside the module's bound")));
+                return Err(syntax(format!(
+                    "Op{op:?} at byte {offset} has an id outside the module's bound"
+                )));
             }
             insts.push(Inst {
                 op,

@@ -43,7 +43,10 @@ impl Lower<'_> {
             return Ok(None);
         }
         if self.evaluating.len() > MAX_DEPTH || !self.evaluating.insert(id) {
-            return Err(Failure::invalid("constants refer to one another in a circle, or too deep", Some(index)));
+            return Err(Failure::invalid(
+                "constants refer to one another in a circle, or too deep",
+                Some(index),
+            ));
         }
         let outer = self.at.replace(index);
         let literals = self.evaluate(id, inst);
@@ -102,7 +105,10 @@ impl Lower<'_> {
     }
 
     fn operation(&mut self, id: u32, inst: super::binary::Inst, words: &[u32]) -> Result<Vec<Literal>> {
-        let Some((op, rest)) = words.split_first().and_then(|(&op, rest)| Some((S::from_u32(op)?, rest))) else {
+        let Some((op, rest)) = words
+            .split_first()
+            .and_then(|(&op, rest)| Some((S::from_u32(op)?, rest)))
+        else {
             return self.invalid("an unknown operation");
         };
         let outer = std::mem::replace(&mut self.b, FunctionBuilder::new("constants"));
@@ -130,7 +136,10 @@ impl Lower<'_> {
         for (key, &value) in constants {
             let fail = |message: String, at| Err(Failure::new(ShaderErrorKind::Constant, message, at));
             let spec_id = |id: u32| super::spec_id(m, id);
-            let by_id = m.spec_constants.iter().find(|&&id| spec_id(id).is_some_and(|n| key.parse() == Ok(n)));
+            let by_id = m
+                .spec_constants
+                .iter()
+                .find(|&&id| spec_id(id).is_some_and(|n| key.parse() == Ok(n)));
             let found = by_id.or_else(|| m.spec_constants.iter().find(|&&id| m.name(id) == key));
             let Some(&id) = found else {
                 return fail(format!("the shader has no specialisation constant `{key}`"), None);
@@ -162,7 +171,10 @@ fn fold(f: &ir::Function, value: Value, known: &mut FxHashMap<Value, Option<Lite
     let literal = args.and_then(|args| match inst.op {
         Op::Const(literal) => Some(literal),
         Op::Alu(alu) => ir::eval::fold(alu, &args)?.get(usize::from(which)).copied(),
-        Op::Bitcast(_) => Some(Literal { kind, bits: args[0].bits }),
+        Op::Bitcast(_) => Some(Literal {
+            kind,
+            bits: args[0].bits,
+        }),
         Op::Convert(to) if args[0].kind.is_int() && to.is_int() => {
             let from = args[0].kind;
             let shift = 64 - from.bits();
@@ -171,7 +183,10 @@ fn fold(f: &ir::Function, value: Value, known: &mut FxHashMap<Value, Option<Lite
                 false => args[0].bits,
             };
             let mask = u64::MAX >> (64 - to.bits());
-            Some(Literal { kind, bits: wide & mask })
+            Some(Literal {
+                kind,
+                bits: wide & mask,
+            })
         }
         _ => None,
     });

@@ -52,8 +52,21 @@ fn plain(op: G) -> Option<Alu> {
 fn is_exact(op: G) -> bool {
     matches!(
         op,
-        G::Round | G::RoundEven | G::Trunc | G::FAbs | G::FSign | G::Floor | G::Ceil | G::FMin | G::FMax | G::FClamp
-            | G::NMin | G::NMax | G::NClamp | G::Step | G::FaceForward
+        G::Round
+            | G::RoundEven
+            | G::Trunc
+            | G::FAbs
+            | G::FSign
+            | G::Floor
+            | G::Ceil
+            | G::FMin
+            | G::FMax
+            | G::FClamp
+            | G::NMin
+            | G::NMax
+            | G::NClamp
+            | G::Step
+            | G::FaceForward
     )
 }
 
@@ -67,7 +80,9 @@ impl Lower<'_> {
         let rounds = matches!(self.ty(ty)?, Ty::Scalar(_) | Ty::Vector(..) | Ty::Matrix(..)) && !is_exact(op);
         if rounds {
             let scalar = self.scalar_type(ty)?;
-            return Ok(Lowered::Value(values.into_iter().map(|v| self.round(v, scalar)).collect()));
+            return Ok(Lowered::Value(
+                values.into_iter().map(|v| self.round(v, scalar)).collect(),
+            ));
         }
         Ok(Lowered::Value(values))
     }
@@ -114,7 +129,11 @@ impl Lower<'_> {
             }
             G::PackSnorm4x8 | G::PackSnorm2x16 | G::PackUnorm4x8 | G::PackUnorm2x16 | G::PackHalf2x16 => {
                 let v = self.floats(word(0))?;
-                let count = if matches!(op, G::PackSnorm4x8 | G::PackUnorm4x8) { 4 } else { 2 };
+                let count = if matches!(op, G::PackSnorm4x8 | G::PackUnorm4x8) {
+                    4
+                } else {
+                    2
+                };
                 if v.len() != count {
                     return self.invalid(format!("{op:?} of a vector of another size"));
                 }
@@ -262,10 +281,12 @@ impl Lower<'_> {
         values
             .into_iter()
             .zip(scalars)
-            .map(|(value, scalar)| match scalar.kind.is_int() && scalar.kind.bits() != 32 {
-                true => Ok(self.b.inst1(Op::Convert(scalar.kind), &[value], scalar.kind)),
-                false => self.as_kind(value, scalar.kind),
-            })
+            .map(
+                |(value, scalar)| match scalar.kind.is_int() && scalar.kind.bits() != 32 {
+                    true => Ok(self.b.inst1(Op::Convert(scalar.kind), &[value], scalar.kind)),
+                    false => self.as_kind(value, scalar.kind),
+                },
+            )
             .collect()
     }
 }

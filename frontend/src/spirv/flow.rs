@@ -148,7 +148,9 @@ impl<'m> Lower<'m> {
         let mut next = Some(block);
         while let Some(block) = next {
             if !self.frame()?.visited.insert(block) {
-                return self.invalid(format!("control flow isn't structured: block %{block} is reached by two ways"));
+                return self.invalid(format!(
+                    "control flow isn't structured: block %{block} is reached by two ways"
+                ));
             }
             let end = self.look(block)?;
             next = match end.merge {
@@ -172,11 +174,15 @@ impl<'m> Lower<'m> {
         let Some(last) = insts.last() else {
             return self.invalid(format!("block %{block} is empty"));
         };
-        let merge = insts.iter().rev().nth(1).and_then(|inst| match (inst.op, m.words.operands(inst)) {
-            (S::SelectionMerge, &[merge, ..]) => Some((S::SelectionMerge, merge, 0)),
-            (S::LoopMerge, &[merge, continues, ..]) => Some((S::LoopMerge, merge, continues)),
-            _ => None,
-        });
+        let merge = insts
+            .iter()
+            .rev()
+            .nth(1)
+            .and_then(|inst| match (inst.op, m.words.operands(inst)) {
+                (S::SelectionMerge, &[merge, ..]) => Some((S::SelectionMerge, merge, 0)),
+                (S::LoopMerge, &[merge, continues, ..]) => Some((S::LoopMerge, merge, continues)),
+                _ => None,
+            });
         Ok(End {
             op: last.op,
             operands: m.words.operands(last),
@@ -245,7 +251,9 @@ impl<'m> Lower<'m> {
 
     fn exit_to(&self, to: u32) -> Option<usize> {
         let base = self.frames.last().map_or(0, |f| f.base);
-        (base..self.exits.exits.len()).rev().find(|&i| self.exits.exits[i].block == to)
+        (base..self.exits.exits.len())
+            .rev()
+            .find(|&i| self.exits.exits[i].block == to)
     }
 
     /// Goes on to a block whose phis are written: the block to lower next, unless control leaves the body.
@@ -340,7 +348,12 @@ impl<'m> Lower<'m> {
         let nesting = self.exits.nesting;
         let frame = self.frame()?;
         let results = frame.results.clone();
-        let kinds = |s: &Self| values.iter().zip(&results).all(|(&v, &l)| s.b.kind(v) == s.b.func.locals[l].kind);
+        let kinds = |s: &Self| {
+            values
+                .iter()
+                .zip(&results)
+                .all(|(&v, &l)| s.b.kind(v) == s.b.func.locals[l].kind)
+        };
         if values.len() != results.len() || !kinds(self) {
             return self.invalid("a return of another type than the function's");
         }
@@ -578,10 +591,7 @@ impl<'m> Lower<'m> {
     fn nested(&mut self, end: &End, fall: Option<u32>) -> Result<()> {
         self.exits.nesting += 1;
         self.instructions(end.block)?;
-        let own = End {
-            merge: None,
-            ..*end
-        };
+        let own = End { merge: None, ..*end };
         let next = self.terminator(&own, fall)?;
         if let Some(next) = next {
             self.exits.nesting -= 1;
@@ -606,7 +616,10 @@ impl<'m> Lower<'m> {
             return self.unsupported(format!("OpSwitch on {}", self.b.kind(selector)));
         }
         if operands.len() / 2 > MAX_CASES {
-            return Err(Failure::limit(format!("an OpSwitch has more than {MAX_CASES} cases"), self.at));
+            return Err(Failure::limit(
+                format!("an OpSwitch has more than {MAX_CASES} cases"),
+                self.at,
+            ));
         }
         let mut cases: Vec<(u32, Vec<u32>)> = Vec::new();
         for pair in operands.chunks_exact(2) {
@@ -623,8 +636,16 @@ impl<'m> Lower<'m> {
             self.write_phis(from, target)?;
         }
         let leaves = |s: &Self, target| target == merge || s.exit_to(target).is_some();
-        let targets: Vec<u32> = cases.iter().map(|(target, _)| *target).filter(|&t| !leaves(self, t)).collect();
-        let exits: Vec<u32> = cases.iter().map(|(target, _)| *target).filter(|&t| leaves(self, t)).collect();
+        let targets: Vec<u32> = cases
+            .iter()
+            .map(|(target, _)| *target)
+            .filter(|&t| !leaves(self, t))
+            .collect();
+        let exits: Vec<u32> = cases
+            .iter()
+            .map(|(target, _)| *target)
+            .filter(|&t| leaves(self, t))
+            .collect();
         let order = self.case_order(&targets, merge)?;
         let label = self.b.begin_switch(selector);
         self.exits.exits.push(Exit {
@@ -633,7 +654,11 @@ impl<'m> Lower<'m> {
             used: false,
         });
         for (i, target) in order.iter().map(|&(t, _)| t).chain(exits).enumerate() {
-            let values = cases.iter().find(|(t, _)| *t == target).map(|(_, v)| v.clone()).unwrap_or_default();
+            let values = cases
+                .iter()
+                .find(|(t, _)| *t == target)
+                .map(|(_, v)| v.clone())
+                .unwrap_or_default();
             let next = order.get(i).and_then(|&(_, next)| next);
             self.b.begin_case(values, target == default);
             let exit = self.b.begin_block();

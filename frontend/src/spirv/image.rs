@@ -244,8 +244,9 @@ impl Lower<'_> {
 
     /// Takes note of how a texture and a sampler are used: that decides their classes.
     fn note_use(&mut self, texture: Texture, sampler: Sampler, compare: bool) -> Result<()> {
-        if let ResourceClass::Texture { sample, multisampled, .. } =
-            &mut self.shader.resources[texture.reference.resource].class
+        if let ResourceClass::Texture {
+            sample, multisampled, ..
+        } = &mut self.shader.resources[texture.reference.resource].class
         {
             if *multisampled {
                 return self.invalid("sampling of a multisampled texture");

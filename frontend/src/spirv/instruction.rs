@@ -50,7 +50,10 @@ impl Lower<'_> {
             return Ok(());
         };
         let scalars = self.scalars(inst.ty)?;
-        let fits = scalars.iter().map(|s| s.kind).eq(values.iter().map(|&v| self.b.kind(v)));
+        let fits = scalars
+            .iter()
+            .map(|s| s.kind)
+            .eq(values.iter().map(|&v| self.b.kind(v)));
         match fits {
             true => Ok(()),
             false => self.invalid(format!("Op{:?}: operands don't fit the result type", inst.op)),
@@ -174,7 +177,11 @@ impl Lower<'_> {
             | S::OuterProduct
             | S::Transpose
             | S::Dot => self.matrix(op, ty, id, words)?,
-            S::ExtInst => return self.extended(ty, word(0), word(1), words.get(2..).unwrap_or(&[])).map(Some),
+            S::ExtInst => {
+                return self
+                    .extended(ty, word(0), word(1), words.get(2..).unwrap_or(&[]))
+                    .map(Some);
+            }
             S::IsHelperInvocationEXT => Flat::from_slice(&[self.b.inst1(Op::IsHelper, &[], Kind::Bool)]),
             _ => match quad_op(op) {
                 Some((x, y)) => self.derivatives(x, y, ty, word(0))?,

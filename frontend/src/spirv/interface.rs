@@ -9,8 +9,8 @@ use super::module::{Decor, Entry, find};
 use super::report::{Failure, Result};
 use super::types::{Image, Ty, byte_size};
 use crate::ir::{
-    Binding, Builtin, Handle, Input, Interpolation, Kind, Local, Op, Output, Resource, ResourceClass, SampleKind,
-    Sampling, Semantic, Stage, Value,
+    Binding, Builtin, DepthOutput, Handle, Input, Interpolation, Kind, Local, Op, Output, Resource, ResourceClass,
+    SampleKind, Sampling, Semantic, Stage, Value,
 };
 use crate::memory::place::{Flat, Place, VarPlace};
 use crate::memory::shape::{Form, Scalar, Shape};
@@ -115,6 +115,8 @@ impl<'m> Lower<'m> {
         for (mode, _) in &entry.modes {
             match M::from_u32(*mode) {
                 Some(M::EarlyFragmentTests) => self.shader.early_depth_stencil = true,
+                Some(M::DepthGreater) => self.shader.depth_output = DepthOutput::GreaterEqual,
+                Some(M::DepthLess) => self.shader.depth_output = DepthOutput::LessEqual,
                 Some(
                     mode @ (M::PixelCenterInteger
                     | M::OriginLowerLeft
@@ -124,7 +126,12 @@ impl<'m> Lower<'m> {
                     | M::PostDepthCoverage
                     | M::EarlyAndLateFragmentTestsAMD
                     | M::StencilRefReplacingEXT),
-                ) => return Err(Failure::unsupported(format!("the execution mode {mode:?}"), Some(entry.at))),
+                ) => {
+                    return Err(Failure::unsupported(
+                        format!("the execution mode {mode:?}"),
+                        Some(entry.at),
+                    ));
+                }
                 _ => {}
             }
         }
@@ -146,7 +153,10 @@ impl<'m> Lower<'m> {
             scopes: vec![own],
         };
         walk.location = walk.decoration(D::Location).and_then(|l| l.first().copied());
-        walk.component = walk.decoration(D::Component).and_then(|c| c.first().copied()).unwrap_or(0);
+        walk.component = walk
+            .decoration(D::Component)
+            .and_then(|c| c.first().copied())
+            .unwrap_or(0);
         let shape = self.value_shape(ty)?;
         self.check_leaves(&shape)?;
         let name = m.name(variable).to_owned();
@@ -293,6 +303,8 @@ impl<'m> Lower<'m> {
             (BuiltIn::ClipDistance, _) => Builtin::ClipDistance(index),
             (BuiltIn::CullDistance, _) => Builtin::CullDistance(index),
             (BuiltIn::PointSize, false) => Builtin::PointSize,
+            (BuiltIn::ViewportIndex, _) => Builtin::ViewportIndex,
+            (BuiltIn::Layer, _) => Builtin::Layer,
             (BuiltIn::ViewIndex, true) => Builtin::ViewIndex,
             (BuiltIn::HelperInvocation, true) => return Ok(Link::Helper),
             _ => return self.unsupported(format!("the builtin {builtin:?}")),
@@ -359,7 +371,7 @@ impl<'m> Lower<'m> {
                 continue;
             };
             let kind = match semantic {
-                Semantic::Builtin(Builtin::SampleMask) => Kind::U32,
+                Semantic::Builtin(_) if port.scalar.kind == Kind::I32 => Kind::U32,
                 _ => port.scalar.kind,
             };
             let local = self.b.local(port.name.clone(), kind);
@@ -398,9 +410,12 @@ impl<'m> Lower<'m> {
         };
         let read_only = self.decorated(variable, D::NonWritable);
         let bindings = match (class, self.ty(element)?) {
-            (StorageClass::UniformConstant, Ty::Sampler) => {
-                Bindings::Sampler(declare(self, ResourceClass::Sampler { comparison: false }, group, binding))
-            }
+            (StorageClass::UniformConstant, Ty::Sampler) => Bindings::Sampler(declare(
+                self,
+                ResourceClass::Sampler { comparison: false },
+                group,
+                binding,
+            )),
             (StorageClass::UniformConstant, Ty::Image(image)) => {
                 let class = self.image_class(variable, image)?;
                 Bindings::Texture(declare(self, class, group, binding), image)
@@ -410,7 +425,10 @@ impl<'m> Lower<'m> {
                     return self.invalid("a sampled image of no image");
                 };
                 if binding >= COMBINED_SAMPLER_OFFSET {
-                    let what = format!("a combined image sampler at a binding above {}", COMBINED_SAMPLER_OFFSET - 1);
+                    let what = format!(
+                        "a combined image sampler at a binding above {}",
+                        COMBINED_SAMPLER_OFFSET - 1
+                    );
                     return self.unsupported(what);
                 }
                 let class = self.image_class(variable, image)?;
@@ -425,7 +443,8 @@ impl<'m> Lower<'m> {
                 self.check_buffer(&shape)?;
                 let min_size = byte_size(&shape);
                 let read_only = read_only
-                    || (0..members.len() as u32).all(|i| self.m.member_decoration(element, i, D::NonWritable).is_some());
+                    || (0..members.len() as u32)
+                        .all(|i| self.m.member_decoration(element, i, D::NonWritable).is_some());
                 let storage = class == StorageClass::StorageBuffer || self.decorated(element, D::BufferBlock);
                 let (class, group) = match class {
                     StorageClass::PushConstant => {

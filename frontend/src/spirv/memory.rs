@@ -127,7 +127,11 @@ impl Lower<'_> {
                 self.check_leaves(&shape)?;
                 let values = place.load(&mut self.b);
                 let scalars = self.scalars(inst.ty)?;
-                if !scalars.iter().map(|s| s.kind).eq(values.iter().map(|&v| self.b.kind(v))) {
+                if !scalars
+                    .iter()
+                    .map(|s| s.kind)
+                    .eq(values.iter().map(|&v| self.b.kind(v)))
+                {
                     return self.invalid("a load of another type than the pointer's");
                 }
                 Lowered::Value(values)
@@ -145,7 +149,8 @@ impl Lower<'_> {
             resource,
             indexed: element.is_some(),
         };
-        let arrayed = |s: &Self, resource: Handle<Resource>| s.shader.resources[resource].count > 1 && element.is_none();
+        let arrayed =
+            |s: &Self, resource: Handle<Resource>| s.shader.resources[resource].count > 1 && element.is_none();
         let lowered = match self.resources.get(&variable).copied() {
             Some(Bindings::Texture(texture, image)) if !arrayed(self, texture) => Lowered::Texture(Texture {
                 reference: reference(texture),
@@ -177,7 +182,11 @@ impl Lower<'_> {
         let shape = place.shape().clone();
         self.check_leaves(&shape)?;
         let scalars = shape.scalars();
-        if !scalars.iter().map(|s| s.kind).eq(values.iter().map(|&v| self.b.kind(v))) {
+        if !scalars
+            .iter()
+            .map(|s| s.kind)
+            .eq(values.iter().map(|&v| self.b.kind(v)))
+        {
             return self.invalid("a store of another type than the pointer's");
         }
         if let Place::Buffer(buffer) = place
@@ -300,7 +309,11 @@ impl Lower<'_> {
                     bits: 1,
                 });
                 operands.push(one);
-                if inst.op == S::AtomicIIncrement { AtomicOp::Add } else { AtomicOp::Sub }
+                if inst.op == S::AtomicIIncrement {
+                    AtomicOp::Add
+                } else {
+                    AtomicOp::Sub
+                }
             }
             S::AtomicIAdd => AtomicOp::Add,
             S::AtomicISub => AtomicOp::Sub,

@@ -51,6 +51,11 @@ const STACK: usize = 256 << 20;
 /// Lowering finds out which values outlive their bodies; then it knows.
 const MAX_RUNS: usize = 4;
 
+/// A binary's words, in this machine's byte order; `None` if the bytes are no whole number of them.
+pub fn words(bytes: &[u8]) -> Option<Vec<u32>> {
+    binary::words_of(bytes).ok()
+}
+
 /// A parsed SPIR-V module.
 #[derive(Debug)]
 pub struct Module {
@@ -81,7 +86,11 @@ impl Module {
         let source = source(name, text.to_owned());
         if text.len() > 4 * 4 * binary::MAX_WORDS {
             let message = format!("the shader is {} bytes long, which is too much", text.len());
-            return Err(ShaderError::new(ShaderErrorKind::Limit, &source, Diagnostic::new(message)));
+            return Err(ShaderError::new(
+                ShaderErrorKind::Limit,
+                &source,
+                Diagnostic::new(message),
+            ));
         }
         guarded(&source, || {
             let assembled = asm::assemble(text).map_err(|(message, at)| {
@@ -213,12 +222,20 @@ impl Module {
                 functions: Arena::new(),
                 entry: Handle::from_index(0),
                 early_depth_stencil: false,
+                depth_output: Default::default(),
                 sources: Sources {
                     texts: vec![(*self.text).clone()],
                     spans: Arena::new(),
                 },
             };
-            let mut lower = Lower::new(m, shader, &self.ranges, specialised.clone(), facts.clone(), spilled.clone());
+            let mut lower = Lower::new(
+                m,
+                shader,
+                &self.ranges,
+                specialised.clone(),
+                facts.clone(),
+                spilled.clone(),
+            );
             lower.entry(entry)?;
             if lower.needs_spill.is_empty() {
                 let mut shader = lower.shader;
@@ -251,7 +268,9 @@ fn syntax(name: &str, message: String) -> ShaderError {
 fn into_error(failure: Failure, text: &Arc<SourceText>, ranges: &[Range<u32>]) -> ShaderError {
     let mut diagnostic = *failure.diagnostic;
     if let Some(range) = failure.at.and_then(|at| ranges.get(at)) {
-        diagnostic.labels.push((range.start as usize..range.end as usize, String::new()));
+        diagnostic
+            .labels
+            .push((range.start as usize..range.end as usize, String::new()));
     }
     ShaderError::new(failure.kind, text, diagnostic)
 }

@@ -164,7 +164,10 @@ impl Parsed {
                     } else if name.starts_with("NonSemantic.") {
                         m.non_semantic.insert(inst.id);
                     } else {
-                        return Err(Failure::unsupported(format!("the extended instruction set `{name}`"), at));
+                        return Err(Failure::unsupported(
+                            format!("the extended instruction set `{name}`"),
+                            at,
+                        ));
                     }
                 }
                 Op::MemoryModel if operand(0) != 0 => {
@@ -198,14 +201,20 @@ impl Parsed {
                 Op::Decorate | Op::DecorateId => {
                     if let Some(decoration) = Decoration::from_u32(operand(1)) {
                         let arguments = operands.get(2..).unwrap_or(&[]).to_vec();
-                        m.decorations.entry(operand(0)).or_default().push((decoration, arguments));
+                        m.decorations
+                            .entry(operand(0))
+                            .or_default()
+                            .push((decoration, arguments));
                     }
                 }
                 Op::MemberDecorate => {
                     if let Some(decoration) = Decoration::from_u32(operand(2)) {
                         let arguments = operands.get(3..).unwrap_or(&[]).to_vec();
                         let key = (operand(0), operand(1));
-                        m.member_decorations.entry(key).or_default().push((decoration, arguments));
+                        m.member_decorations
+                            .entry(key)
+                            .or_default()
+                            .push((decoration, arguments));
                     }
                 }
                 Op::GroupDecorate => groups.extend(operands.iter().skip(1).map(|&target| (operand(0), target))),
@@ -293,7 +302,10 @@ impl Parsed {
                 depth = depth.max(inner + 1);
                 Ok(id)
             }
-            Some(_) => Err(Failure::limit(format!("types are nested more than {MAX_TYPE_DEPTH} deep"), at)),
+            Some(_) => Err(Failure::limit(
+                format!("types are nested more than {MAX_TYPE_DEPTH} deep"),
+                at,
+            )),
             None => Err(Failure::invalid(format!("%{id} is no type"), at)),
         };
         let ty = match inst.op {
@@ -371,5 +383,8 @@ impl Parsed {
 }
 
 pub(super) fn find(decorations: &[Decor], wanted: Decoration) -> Option<&[u32]> {
-    decorations.iter().find(|(d, _)| *d == wanted).map(|(_, arguments)| arguments.as_slice())
+    decorations
+        .iter()
+        .find(|(d, _)| *d == wanted)
+        .map(|(_, arguments)| arguments.as_slice())
 }

@@ -105,6 +105,44 @@ impl Module {
         })
     }
 
+    /// Parses and validates GLSL of one stage, as far as naga takes it: `#version` 440 and up with explicit locations
+    /// and bindings, separate textures and samplers, `main` as the entry point.
+    pub fn parse_glsl(name: &str, text: &str, stage: Stage) -> Result<Module, ShaderError> {
+        let source = Arc::new(SourceText {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        });
+        if text.len() > MAX_TEXT {
+            let message = format!(
+                "the shader is {} bytes long; at most {MAX_TEXT} are accepted",
+                text.len()
+            );
+            let diagnostic = Diagnostic::new(message);
+            return Err(ShaderError::new(ShaderErrorKind::Limit, &source, diagnostic));
+        }
+        report::check_size(&source)?;
+        guarded(&source, || {
+            let stage = match stage {
+                Stage::Vertex => naga::ShaderStage::Vertex,
+                Stage::Fragment => naga::ShaderStage::Fragment,
+                Stage::Compute => naga::ShaderStage::Compute,
+            };
+            let mut parser = naga::front::glsl::Frontend::default();
+            let module = parser.parse(&naga::front::glsl::Options::from(stage), text);
+            let module = module.map_err(|errors| report::glsl(&source, &errors))?;
+            let mut validator =
+                naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all());
+            let info = validator.validate(&module).map_err(|e| report::invalid(&source, &e))?;
+            Ok(Module {
+                text: source.clone(),
+                module,
+                info,
+                // GLSL leaves derivatives in divergent flow undefined: nothing to judge.
+                warnings: Vec::new(),
+            })
+        })
+    }
+
     /// The name given to [`parse`](Self::parse).
     pub fn name(&self) -> &str {
         &self.text.name

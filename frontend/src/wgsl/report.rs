@@ -65,6 +65,29 @@ pub(super) fn syntax(text: &Arc<SourceText>, error: &naga::front::wgsl::ParseErr
     ShaderError::new(ShaderErrorKind::Syntax, text, diagnostic)
 }
 
+/// Errors of naga's GLSL parser: the first is the message, the others are labels.
+pub(super) fn glsl(text: &Arc<SourceText>, errors: &naga::front::glsl::ParseErrors) -> ShaderError {
+    let mut all = errors.errors.iter();
+    let Some(first) = all.next() else {
+        return ShaderError::new(
+            ShaderErrorKind::Syntax,
+            text,
+            Diagnostic::new("the shader doesn't parse"),
+        );
+    };
+    let mut diagnostic = Diagnostic::new(first.kind.to_string());
+    if let Some(range) = first.meta.to_range() {
+        diagnostic = diagnostic.with_label(range, "");
+    }
+    for error in all.take(8) {
+        if let Some(range) = error.meta.to_range() {
+            diagnostic = diagnostic.with_label(range, error.kind.to_string());
+        }
+    }
+    let note = "naga's GLSL parser takes a part of the language; glslangValidator or glslc on PATH take all of it";
+    ShaderError::new(ShaderErrorKind::Syntax, text, diagnostic.with_note(note))
+}
+
 /// An error of naga's validator: the innermost cause is the message, the outer ones are notes.
 pub(super) fn invalid(text: &Arc<SourceText>, error: &naga::WithSpan<naga::valid::ValidationError>) -> ShaderError {
     let mut causes = vec![error.as_inner().to_string()];

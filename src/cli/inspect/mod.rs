@@ -14,10 +14,11 @@ use super::common::{Failure, LanesArg};
 use super::report::{print, warning};
 use clap::{Parser, ValueEnum};
 use quadrille::Lanes;
+use quadrille::files::shader::ShaderFile;
 use quadrille_frontend::ir::Shader;
 use quadrille_frontend::ir::text::print_shader;
 use quadrille_frontend::passes;
-use quadrille_frontend::wgsl::{Constants, Module};
+use quadrille_frontend::wgsl::{Constants, EntryPoint};
 use quadrille_jit::{Interleave, Jit, JitOptions};
 use quadrille_raster::pipeline::alone;
 use std::path::PathBuf;
@@ -26,8 +27,11 @@ use std::time::Instant;
 /// Print a shader's entry points, interface and resources, and what it becomes.
 #[derive(Parser, Debug)]
 pub struct Args {
-    /// A WGSL file.
+    /// A shader: .wgsl, .vert, .frag, .glsl, .spv or .spvasm (.hlsl with an outside compiler).
     shader: PathBuf,
+    /// Compile GLSL and HLSL with this glslangValidator or glslc.
+    #[arg(long, value_name = "PATH")]
+    glslang: Option<PathBuf>,
     /// Only this entry point.
     #[arg(long)]
     entry_point: Option<String>,
@@ -73,20 +77,23 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// Prints what was asked for, of every entry point.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let text = quadrille::files::read_text(&args.shader, MAX_BYTES)?;
+    let file = ShaderFile::read(&args.shader, MAX_BYTES, args.glslang.as_deref())?;
     let clock = Instant::now();
-    let module = Module::parse(&args.shader.display().to_string(), &text)?;
+    let module = file.parse(&args.shader.display().to_string())?;
     let parse = clock.elapsed();
     for text in module.warnings() {
         warning(text.trim_start_matches("warning: ").trim_end());
     }
-    let wanted: Vec<String> = match &args.entry_point {
-        Some(name) => vec![name.clone()],
-        None => module.entry_points().into_iter().map(|e| e.name).collect(),
+    let wanted: Vec<EntryPoint> = match &args.entry_point {
+        Some(name) => vec![EntryPoint {
+            name: name.clone(),
+            stage: None,
+        }],
+        None => module.entry_points(),
     };
-    for name in wanted {
+    for EntryPoint { name, stage } in wanted {
         let clock = Instant::now();
-        let mut shader = module.lower(&name, &Constants::new())?;
+        let mut shader = module.lower(&name, stage, &Constants::new())?;
         passes::inline_all(&mut shader)?;
         let front_end = parse + clock.elapsed();
         let text = match args.emit {

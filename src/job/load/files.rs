@@ -1,6 +1,7 @@
 //! Files of a job: where they may be, and shaders, buffers and other bytes from them.
 
 use super::{LoadOptions, ShaderFile};
+use crate::files::shader::{self, ShaderFileError};
 use crate::files::{self, FileError};
 use crate::job::error::JobError;
 use crate::job::model::{self, Data, OneOrMany};
@@ -53,13 +54,16 @@ impl Files<'_> {
         files::read_bounded(&path, self.options.max_file_bytes).map_err(|e| self.failed(at, e))
     }
 
-    pub fn shader(&self, shader: &model::Shader, name: &str, at: &str) -> Result<ShaderFile, JobError> {
-        let language = shader.language.or_else(|| by_name(shader.file.as_deref()?));
+    pub fn shader(&self, described: &model::Shader, name: &str, at: &str) -> Result<ShaderFile, JobError> {
+        let language = described.language.or_else(|| by_name(described.file.as_deref()?));
         let language = language.unwrap_or(LanguageWord::Wgsl);
         let binary = matches!(language, LanguageWord::SpirV | LanguageWord::Dxbc);
-        let (file, bytes) = match (&shader.file, &shader.text, &shader.hex) {
+        let (file, bytes) = match (&described.file, &described.text, &described.hex) {
             (Some(file), None, None) => {
                 let path = self.resolve(file, at)?;
+                if matches!(language, LanguageWord::Glsl | LanguageWord::Hlsl) {
+                    return self.compiled(&path, file, at);
+                }
                 let bytes = if binary {
                     files::read_bounded(&path, MAX_SHADER_BYTES)
                 } else {
@@ -78,6 +82,32 @@ impl Files<'_> {
             }
         };
         Ok(ShaderFile { file, language, bytes })
+    }
+
+    /// A GLSL or HLSL file; what an outside compiler made of it is SPIR-V.
+    fn compiled(&self, path: &Path, file: &str, at: &str) -> Result<ShaderFile, JobError> {
+        let read = shader::ShaderFile::read(path, MAX_SHADER_BYTES, self.options.glslang.as_deref());
+        let (language, bytes) = match read {
+            Ok(shader::ShaderFile::SpirV(words)) => {
+                let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                (LanguageWord::SpirV, bytes)
+            }
+            Ok(shader::ShaderFile::Glsl(text, _)) => (LanguageWord::Glsl, text.into_bytes()),
+            Ok(_) => return Err(self.invalid(at, "the file's extension is another language's")),
+            Err(ShaderFileError::File(source)) => return Err(self.failed(at, source)),
+            Err(source) => {
+                return Err(JobError::Shader {
+                    job: self.job.to_owned(),
+                    at: at.to_owned(),
+                    source: Box::new(source),
+                });
+            }
+        };
+        Ok(ShaderFile {
+            file: file.to_owned(),
+            language,
+            bytes,
+        })
     }
 
     /// Parts of data, one after the other.

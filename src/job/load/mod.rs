@@ -27,8 +27,10 @@ pub const FORMAT: u32 = 2;
 const MAX_JSON_BYTES: u64 = 256 << 20;
 
 /// What loading may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LoadOptions {
+    /// What compiles GLSL and HLSL instead of our own parser: `glslangValidator` or `glslc`.
+    pub glslang: Option<PathBuf>,
     /// Largest file of raw data.
     pub max_file_bytes: u64,
     /// Largest side of an image.
@@ -38,6 +40,7 @@ pub struct LoadOptions {
 impl Default for LoadOptions {
     fn default() -> Self {
         LoadOptions {
+            glslang: None,
             max_file_bytes: 4 << 30,
             max_image_side: crate::Limits::default().max_texture_dimension_2d,
         }

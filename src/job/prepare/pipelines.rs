@@ -14,6 +14,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
+use std::path::Path;
 
 impl<'j> Maker<'j, '_> {
     fn modules(&self) -> Result<BTreeMap<&'j str, ShaderModule>, JobError> {
@@ -37,6 +38,21 @@ impl<'j> Maker<'j, '_> {
     fn source(&self, file: &'j ShaderFile) -> Result<ShaderSource<'j>, String> {
         match file.language {
             LanguageWord::Wgsl => Ok(ShaderSource::Wgsl(String::from_utf8_lossy(&file.bytes))),
+            LanguageWord::SpirVAssembly => Ok(ShaderSource::SpirVAssembly(String::from_utf8_lossy(&file.bytes))),
+            LanguageWord::SpirV => match quadrille_frontend::spirv::words(&file.bytes) {
+                Some(words) => Ok(ShaderSource::SpirV(words.into())),
+                None => Err(format!(
+                    "SPIR-V of {} bytes, which are no whole words,",
+                    file.bytes.len()
+                )),
+            },
+            LanguageWord::Glsl => {
+                let shader = String::from_utf8_lossy(&file.bytes);
+                match quadrille_frontend::source::glsl_stage(Path::new(&file.file), &shader) {
+                    Some(stage) => Ok(ShaderSource::Glsl { shader, stage }),
+                    None => Err("GLSL without `#pragma shader_stage(...)`, or .vert or .frag in its name,".into()),
+                }
+            }
             other => Err(format!("the shader language `{}`", other.text())),
         }
     }

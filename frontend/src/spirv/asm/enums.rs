@@ -67,7 +67,11 @@ masks! {
 
 /// Bits are constants with underscores in rspirv, and written without in SPIR-V.
 fn same(constant: &str, name: &str) -> bool {
-    constant.chars().filter(|&c| c != '_').map(|c| c.to_ascii_lowercase()).eq(name.chars().map(|c| c.to_ascii_lowercase()))
+    constant
+        .chars()
+        .filter(|&c| c != '_')
+        .map(|c| c.to_ascii_lowercase())
+        .eq(name.chars().map(|c| c.to_ascii_lowercase()))
 }
 
 fn camel(constant: &str) -> String {
@@ -100,7 +104,9 @@ pub(super) fn word(kind: &K, text: &str) -> Option<u32> {
         if text == "None" {
             return Some(0);
         }
-        return text.split('|').try_fold(0, |bits, name| Some(bits | bit_of(kind, name.trim())?));
+        return text
+            .split('|')
+            .try_fold(0, |bits, name| Some(bits | bit_of(kind, name.trim())?));
     }
     value_of(kind, text).or_else(|| match kind {
         K::Dim => value_of(kind, &format!("Dim{text}")),

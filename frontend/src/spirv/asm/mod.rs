@@ -49,7 +49,10 @@ pub(super) fn assemble(text: &str) -> Result<Assembled, Problem> {
     let mut assembler = Assembler {
         ids: FxHashMap::default(),
         context: Context::default(),
-        glsl: GLSL_STD_450_INSTRUCTION_TABLE.iter().map(|i| (i.opname, i.opcode.into())).collect(),
+        glsl: GLSL_STD_450_INSTRUCTION_TABLE
+            .iter()
+            .map(|i| (i.opname, i.opcode.into()))
+            .collect(),
         ops: INSTRUCTION_TABLE.iter().map(|i| (i.opname, i.opcode)).collect(),
     };
     let mut words = vec![MAGIC, 0x0001_0600, 0, 0, 0];
@@ -74,7 +77,8 @@ pub(super) fn assemble(text: &str) -> Result<Assembled, Problem> {
 }
 
 fn is_op(text: &str) -> bool {
-    text.strip_prefix("Op").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
+    text.strip_prefix("Op")
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 fn tokens(text: &str) -> Result<Vec<Token<'_>>, Problem> {
@@ -121,7 +125,10 @@ impl<'t> Assembler<'t> {
                 let next = self.ids.len() as u32 + 1;
                 Ok(*self.ids.entry(name).or_insert(next))
             }
-            _ => Err((format!("an id (`%name`) was expected, not `{}`", token.text), token.at.clone())),
+            _ => Err((
+                format!("an id (`%name`) was expected, not `{}`", token.text),
+                token.at.clone(),
+            )),
         }
     }
 
@@ -160,7 +167,10 @@ impl<'t> Assembler<'t> {
             words.push(id);
         }
         let first = words.len();
-        let plain = grammar.operands.iter().filter(|o| !matches!(o.kind, K::IdResult | K::IdResultType));
+        let plain = grammar
+            .operands
+            .iter()
+            .filter(|o| !matches!(o.kind, K::IdResult | K::IdResultType));
         let mut wanted: VecDeque<LogicalOperand> = plain.cloned().collect();
         while let Some(operand) = wanted.pop_front() {
             let Some((token, after)) = rest.split_first() else {
@@ -206,11 +216,17 @@ impl<'t> Assembler<'t> {
         wanted: &mut VecDeque<LogicalOperand>,
     ) -> Result<&'a [Token<'t>], Problem> {
         let bad = |what: &str| (format!("{what} was expected, not `{}`", token.text), token.at.clone());
-        let second = || after.split_first().ok_or_else(|| ("an operand is missing".to_owned(), token.at.clone()));
+        let second = || {
+            after
+                .split_first()
+                .ok_or_else(|| ("an operand is missing".to_owned(), token.at.clone()))
+        };
         match kind {
             K::IdRef | K::IdScope | K::IdMemorySemantics => words.push(self.id(token)?),
             K::LiteralInteger => words.push(integer(token.text).ok_or_else(|| bad("a number"))? as u32),
-            K::LiteralFloat => number(token.text, Literal::Float { width: 32 }, words).ok_or_else(|| bad("a number"))?,
+            K::LiteralFloat => {
+                number(token.text, Literal::Float { width: 32 }, words).ok_or_else(|| bad("a number"))?
+            }
             K::LiteralString => {
                 let inner = token.text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
                 let inner = inner.ok_or_else(|| bad("a string"))?;

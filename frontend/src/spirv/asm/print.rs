@@ -85,7 +85,10 @@ pub(in super::super) fn print(words: &Words) -> Result<(String, Vec<Range<u32>>)
         let operands = words.operands(inst);
         let start = text.len() as u32;
         line(&mut text, &context, inst, operands).map_err(|problem| {
-            (index, format!("Op{:?} at byte {}: {problem}", inst.op, Words::offset(inst)))
+            (
+                index,
+                format!("Op{:?} at byte {}: {problem}", inst.op, Words::offset(inst)),
+            )
         })?;
         ranges.push(start..text.len() as u32);
         text.push('\n');
@@ -104,7 +107,10 @@ fn line(out: &mut String, context: &Context, inst: &Inst, mut words: &[u32]) -> 
     if inst.ty != 0 {
         let _ = write!(out, " %{}", inst.ty);
     }
-    let plain = grammar.operands.iter().filter(|o| !matches!(o.kind, K::IdResult | K::IdResultType));
+    let plain = grammar
+        .operands
+        .iter()
+        .filter(|o| !matches!(o.kind, K::IdResult | K::IdResultType));
     let mut wanted: VecDeque<LogicalOperand> = plain.cloned().collect();
     let all = words;
     while let Some(operand) = wanted.pop_front() {
@@ -166,7 +172,10 @@ fn print_operand(
         }
         K::LiteralExtInstInteger => {
             let set = all.first().copied().unwrap_or(0);
-            match GLSL_STD_450_INSTRUCTION_TABLE.lookup_opcode(word).filter(|_| context.is_glsl(set)) {
+            match GLSL_STD_450_INSTRUCTION_TABLE
+                .lookup_opcode(word)
+                .filter(|_| context.is_glsl(set))
+            {
                 Some(inst) => out.push_str(inst.opname),
                 None => {
                     let _ = write!(out, "{word}");
@@ -210,9 +219,15 @@ fn print_operand(
 
 /// The operands that an opcode takes as part of an `OpSpecConstantOp`.
 pub(super) fn spec_operands(grammar: &rspirv::grammar::Instruction) -> Vec<LogicalOperand> {
-    let plain = grammar.operands.iter().filter(|o| !matches!(o.kind, K::IdResult | K::IdResultType));
+    let plain = grammar
+        .operands
+        .iter()
+        .filter(|o| !matches!(o.kind, K::IdResult | K::IdResultType));
     // Operations that have literals of their own context can't stand there.
-    plain.filter(|o| o.kind != K::LiteralSpecConstantOpInteger).cloned().collect()
+    plain
+        .filter(|o| o.kind != K::LiteralSpecConstantOpInteger)
+        .cloned()
+        .collect()
 }
 
 /// Prints a literal; gives the words that it takes.
@@ -220,7 +235,10 @@ fn literal(out: &mut String, of: Literal, words: &[u32]) -> Option<usize> {
     let low = *words.first()?;
     let high = || words.get(1).map(|&high| u64::from(high) << 32 | u64::from(low));
     let _ = match of {
-        Literal::Int { width: 64, signed: true } => write!(out, "{}", high()? as i64),
+        Literal::Int {
+            width: 64,
+            signed: true,
+        } => write!(out, "{}", high()? as i64),
         Literal::Int { width: 64, .. } => write!(out, "{}", high()?),
         Literal::Int { signed: true, .. } => write!(out, "{}", low as i32),
         Literal::Int { .. } => write!(out, "{low}"),
