@@ -165,3 +165,20 @@ fn messages_show_operation_branch_and_source() {
         assert!(rendered.contains(line), "{line} is missing in\n{rendered}");
     }
 }
+
+#[test]
+fn large_functions_end_soon() {
+    let start = std::time::Instant::now();
+    let branches: String = (0..3000)
+        .map(|i| format!("var x{i} = 0.0; if v.v > {i}.0 && v.uv.x > 0.5 {{ x{i} = r; r += x{i}; }}\n"))
+        .collect();
+    accepted(&branches);
+    let open: String = (0..40)
+        .map(|i| format!("for (var i{i} = 0u; i{i} < 2; i{i}++) {{ r += 1.0; if v.v > r {{ break; }}\n"))
+        .collect();
+    accepted(&format!("{open}{}", "}".repeat(40)));
+    let gradients = "if u.flag > 3 { r += dpdx(r); }\n".repeat(1500);
+    accepted(&gradients);
+    // Far above what it takes; quadratic algorithms take minutes.
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
