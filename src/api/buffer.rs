@@ -5,6 +5,7 @@ use super::label::Label;
 use super::usage::BufferUsages;
 use quadrille_raster::texture::memory::Reservation;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Describes a buffer of zeros.
@@ -98,6 +99,8 @@ struct Inner {
     size: u64,
     usage: BufferUsages,
     bytes: RwLock<Vec<u8>>,
+    /// How often it was written from outside of submissions.
+    host_writes: AtomicU64,
     _memory: Reservation,
 }
 
@@ -150,6 +153,7 @@ impl Buffer {
             size: d.size,
             usage: d.usage,
             bytes: RwLock::new(bytes),
+            host_writes: AtomicU64::new(0),
             _memory: memory,
         })))
     }
@@ -189,10 +193,16 @@ impl Buffer {
         self.require(BufferUsages::COPY_DST, "writing")?;
         let range = self.range("writing", offset, data.len() as u64)?;
         let _turn = self.0.device.turn.enter();
+        self.0.host_writes.fetch_add(1, Ordering::Relaxed);
         if let Some(to) = self.bytes_mut().get_mut(range) {
             to.copy_from_slice(data);
         }
         Ok(())
+    }
+
+    /// How often it was written from outside of submissions.
+    pub(super) fn host_writes(&self) -> u64 {
+        self.0.host_writes.load(Ordering::Relaxed)
     }
 
     pub(super) fn id(&self) -> u64 {

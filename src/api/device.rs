@@ -1,5 +1,6 @@
 //! Devices: how shaders are executed, with how many threads and how much memory.
 
+use super::capture::Recorder;
 use super::label::Label;
 use super::limits::Limits;
 use super::queue::Queue;
@@ -116,6 +117,8 @@ pub(super) struct Shared {
     pub budget: Arc<MemoryBudget>,
     pub turn: Arc<Turnstile>,
     pub loop_budget: u32,
+    /// The capture that is going on.
+    pub capture: Mutex<Option<Recorder>>,
     warnings: Vec<String>,
     next_id: AtomicU64,
 }
@@ -160,6 +163,7 @@ impl Device {
             budget: MemoryBudget::new(descriptor.memory_limit.unwrap_or_else(default_memory_limit)),
             turn: Arc::new(Turnstile::default()),
             loop_budget: descriptor.loop_budget,
+            capture: Mutex::new(None),
             warnings,
             next_id: AtomicU64::new(1),
             label,

@@ -2,6 +2,7 @@
 
 use super::buffer::Buffer;
 use super::cancel::CancelFlag;
+use super::capture;
 use super::device::Shared;
 use super::encoder::CommandBuffer;
 use super::record::{BufferRange, BufferRows, Command, TextureRegion};
@@ -22,6 +23,7 @@ pub(super) fn run(
     let clock = Instant::now();
     let all = || commands.iter().flat_map(CommandBuffer::commands);
     progress.total.store(all().count(), Ordering::Relaxed);
+    capture::submission(device, commands, cancel);
     let mut stats = SubmitStats::default();
     for command in all() {
         if cancel.is_cancelled() {

@@ -14,6 +14,7 @@ mod attachment;
 mod bind_group;
 mod buffer;
 mod cancel;
+mod capture;
 mod device;
 mod encoder;
 mod error;
@@ -41,6 +42,7 @@ pub use attachment::{
 pub use bind_group::{BindError, BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, BufferBinding};
 pub use buffer::{Buffer, BufferDescriptor, BufferError, BufferInitDescriptor};
 pub use cancel::CancelFlag;
+pub use capture::{Capture, CaptureError};
 pub use device::{Backend, Device, DeviceDescriptor, DeviceError, Lanes};
 pub use encoder::{
     CommandBuffer, CommandEncoder, CommandEncoderDescriptor, EncodeError, TexelCopyBufferInfo, TexelCopyBufferLayout,

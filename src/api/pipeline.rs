@@ -161,12 +161,57 @@ struct Inner {
     label: Label,
     device: Arc<Shared>,
     pipeline: Arc<raster::RenderPipeline>,
+    /// What it was made from.
+    described: Described,
     groups: Vec<BindGroupLayout>,
     slots: Vec<SlotSource>,
     /// Slot of the immediates.
     immediates: Option<u32>,
     /// Bytes that each vertex buffer's last element takes, and where the next begins.
     vertex_buffers: Vec<VertexFootprint>,
+}
+
+/// What a pipeline was made from, for captures.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub vertex: DescribedStage,
+    pub buffers: Vec<VertexBufferLayout>,
+    pub fragment: Option<DescribedStage>,
+    pub targets: Vec<Option<ColorTargetState>>,
+    pub primitive: PrimitiveState,
+    pub depth_stencil: Option<DepthStencilState>,
+    pub multisample: MultisampleState,
+    pub rules: Rules,
+    pub extended: ExtendedState,
+}
+
+/// A stage of it.
+#[derive(Debug)]
+pub(super) struct DescribedStage {
+    pub module: ShaderModule,
+    pub entry_point: Option<String>,
+    pub constants: Vec<(String, f64)>,
+}
+
+impl Described {
+    fn new(d: &RenderPipelineDescriptor<'_>) -> Described {
+        let stage = |module: &ShaderModule, entry_point: Option<&str>, constants: &[(&str, f64)]| DescribedStage {
+            module: module.clone(),
+            entry_point: entry_point.map(str::to_owned),
+            constants: constants.iter().map(|&(n, v)| (n.to_owned(), v)).collect(),
+        };
+        Described {
+            vertex: stage(d.vertex.module, d.vertex.entry_point, d.vertex.constants),
+            buffers: d.vertex.buffers.to_vec(),
+            fragment: d.fragment.map(|f| stage(f.module, f.entry_point, f.constants)),
+            targets: d.fragment.map_or(Vec::new(), |f| f.targets.to_vec()),
+            primitive: d.primitive,
+            depth_stencil: d.depth_stencil,
+            multisample: d.multisample,
+            rules: d.rules,
+            extended: d.extended,
+        }
+    }
 }
 
 /// Where a pipeline's resource slot comes from.
@@ -260,6 +305,7 @@ impl Device {
             label,
             device: self.shared().clone(),
             pipeline: Arc::new(pipeline),
+            described: Described::new(d),
             groups,
             slots,
             immediates,
@@ -525,6 +571,10 @@ impl RenderPipeline {
 
     pub(super) fn raster(&self) -> &Arc<raster::RenderPipeline> {
         &self.0.pipeline
+    }
+
+    pub(super) fn described(&self) -> &Described {
+        &self.0.described
     }
 
     pub(super) fn groups(&self) -> &[BindGroupLayout] {

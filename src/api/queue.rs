@@ -70,6 +70,7 @@ impl Queue {
         let start = usize::try_from(layout.offset).unwrap_or(usize::MAX);
         let rows = data.get(start..).unwrap_or_default();
         let _turn = self.0.turn.enter();
+        texture.note_host_write();
         texture
             .raster()
             .write(&region, rows, bytes_per_row, rows_per_image)

@@ -133,6 +133,10 @@ impl Sampler {
         self.0.sampler.is_comparison()
     }
 
+    pub(super) fn is(&self, other: &Sampler) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     pub(super) fn device_id(&self) -> u64 {
         self.0.device.id
     }

@@ -89,6 +89,15 @@ impl ShaderModule {
         self.0.module.warnings()
     }
 
+    pub(super) fn is(&self, other: &ShaderModule) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Its text.
+    pub(super) fn text(&self) -> &str {
+        self.0.module.text()
+    }
+
     pub(super) fn device_id(&self) -> u64 {
         self.0.device.id
     }

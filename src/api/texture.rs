@@ -7,6 +7,7 @@ use quadrille_raster::format::{Aspect, TextureFormat};
 use quadrille_raster::texture as raster;
 use quadrille_raster::texture::TextureDimension;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use quadrille_raster::texture::ViewDimension as TextureViewDimension;
 
@@ -148,6 +149,8 @@ struct Inner {
     device: Arc<Shared>,
     usage: TextureUsages,
     texture: Arc<raster::Texture>,
+    /// How often it was written from outside of submissions.
+    host_writes: AtomicU64,
 }
 
 /// Part of a texture, as shaders, passes and bind groups see it. Clones are the same view.
@@ -202,6 +205,7 @@ impl Device {
             device: self.shared().clone(),
             usage: d.usage,
             texture,
+            host_writes: AtomicU64::new(0),
         })))
     }
 }
@@ -314,6 +318,7 @@ impl Texture {
     pub fn write_surface(&self, surface: &raster::Surface, data: &[u8]) -> Result<(), TextureError> {
         self.require(TextureUsages::COPY_DST, "writing")?;
         let _turn = self.0.device.turn.enter();
+        self.note_host_write();
         self.0.texture.write_surface(surface, data).map_err(|e| self.refused(e))
     }
 
@@ -331,6 +336,7 @@ impl Texture {
     pub fn write_level(&self, mip_level: u32, layer: u32, data: &[u8]) -> Result<(), TextureError> {
         self.require(TextureUsages::COPY_DST, "writing")?;
         let _turn = self.0.device.turn.enter();
+        self.note_host_write();
         self.0
             .texture
             .write_level(mip_level, layer, data)
@@ -340,6 +346,7 @@ impl Texture {
     /// Makes every mip level from level 0: the mean of the texels it covers; sRGB formats in linear light.
     pub fn generate_mipmaps(&self) -> Result<(), TextureError> {
         let _turn = self.0.device.turn.enter();
+        self.note_host_write();
         self.0.texture.generate_mips().map_err(|e| self.refused(e))
     }
 
@@ -360,6 +367,15 @@ impl Texture {
 
     fn described(&self) -> &raster::TextureDescriptor {
         self.0.texture.descriptor()
+    }
+
+    /// How often it was written from outside of submissions.
+    pub(super) fn host_writes(&self) -> u64 {
+        self.0.host_writes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_host_write(&self) {
+        self.0.host_writes.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn id(&self) -> u64 {
