@@ -246,6 +246,7 @@ impl Objects {
             "provokingVertex": x.provoking_vertex.name(),
             "restart": x.restart,
             "conservative": x.conservative,
+            "forcedSamples": x.forced_samples,
         });
         if let Some(op) = d.extended.logic_op {
             extended["logicOp"] = op.name().into();
