@@ -116,7 +116,7 @@ impl TextureDescriptor {
                 });
             }
         }
-        if self.format.is_compressed() && (self.width % BLOCK != 0 || self.height % BLOCK != 0) {
+        if self.format.is_compressed() && !(self.width.is_multiple_of(BLOCK) && self.height.is_multiple_of(BLOCK)) {
             return Err(TextureError::Invalid(
                 "the size of a compressed texture must be a multiple of its blocks, 4x4",
             ));

@@ -33,12 +33,12 @@ fn unquantise(x: i32, bits: u8, signed: bool) -> i32 {
 /// R-SAMP-155: to bits of a half float.
 fn finish(c: i32, signed: bool) -> u16 {
     if !signed {
-        return (c * 31 >> 6) as u16;
+        return ((c * 31) >> 6) as u16;
     }
     if c < 0 {
-        0x8000 | (-c * 31 >> 5) as u16
+        0x8000 | ((-c * 31) >> 5) as u16
     } else {
-        (c * 31 >> 5) as u16
+        ((c * 31) >> 5) as u16
     }
 }
 
