@@ -47,10 +47,8 @@ impl Context {
             (Op::TypeFloat, &[width, ..]) => {
                 self.types.insert(id, Literal::Float { width });
             }
-            (Op::ExtInstImport, words) => {
-                if binary::string(words).is_some_and(|(name, _)| name == "GLSL.std.450") {
-                    self.glsl.insert(id);
-                }
+            (Op::ExtInstImport, words) if binary::string(words).is_some_and(|(name, _)| name == "GLSL.std.450") => {
+                self.glsl.insert(id);
             }
             _ if ty != 0 => {
                 self.ids.insert(id, ty);
