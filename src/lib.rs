@@ -97,7 +97,7 @@
 //!
 //! # Jobs
 //!
-//! [`job`] reads a whole pipeline from a JSON file, as `quadrille run` does.
+//! [`job`] reads a whole pipeline from a JSON file, as `quadrille run` does; [`Device::capture`] writes one from what is submitted.
 //!
 //! # Supported platforms
 //!
