@@ -149,6 +149,8 @@ impl Frame {
                 more_viewports: &[],
                 stencil_reference: 0,
                 blend_constant: [0.0; 4],
+                more_viewports: &[],
+                counter: None,
             }],
         };
         execute(&self.pool, &self.memory, &pass, &PassOptions::default()).unwrap_or_else(|e| panic!("{e}"))

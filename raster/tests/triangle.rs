@@ -88,6 +88,7 @@ fn render(executor: &dyn Executor, threads: usize) -> Vec<u8> {
             more_viewports: &[],
             stencil_reference: 0,
             blend_constant: [0.0; 4],
+            counter: None,
         }],
     };
     execute(

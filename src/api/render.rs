@@ -77,6 +77,7 @@ pub(super) fn run(
             more_viewports: state.slots.checked_sub(1).map_or(&[], |i| &viewports[i]),
             stencil_reference: state.stencil_reference,
             blend_constant: state.blend_constant.to_array().map(|c| c as f32),
+            counter: None,
         });
     }
     let pass = Pass {
@@ -169,6 +170,10 @@ fn error(record: &PassRecord, e: PassError) -> SubmitError {
             stage,
             place,
             budget,
+        },
+        PassError::Compile { error, .. } => SubmitError::Pass {
+            pass,
+            what: error.to_string(),
         },
         PassError::Panic { panic, .. } => SubmitError::Internal {
             what: panic.to_string(),

@@ -5,14 +5,20 @@ use super::plan::Piece;
 use super::prims::{Maker, MakerScratch};
 use super::sort::{Bin, Sorter};
 use crate::geometry::{ClipPlanes, DepthBias, Rect, ScreenVertex, ViewTransform};
+use crate::pass::DrawCounters;
 use crate::pipeline::{LineMode, PointMode, ProvokingVertex, RenderPipeline};
+use crate::tile::DepthRule;
 use crate::vertex::{Primitives, Shape, VertexJob, VertexScratch, shade};
+use quadrille_jit::Compiled;
 use quadrille_jit::abi::Binding;
 
 /// What consecutive draws share; one batch of the fragment program never crosses it.
-#[derive(Debug)]
 pub(crate) struct DrawState<'a> {
     pub pipeline: &'a RenderPipeline,
+    /// The fragment program; none if the draw does nothing to the tile.
+    pub program: Option<&'a dyn Compiled>,
+    /// Which counter the draws count into.
+    pub counter: Option<u32>,
     pub bindings: Vec<Binding>,
     pub vertex_buffers: &'a [Option<&'a [u8]>],
     /// States of the draw's viewports: this one and those after it (R-RAST-22).
@@ -22,6 +28,9 @@ pub(crate) struct DrawState<'a> {
     /// Pixels that may be written: target, viewport and scissor.
     pub rect: Rect,
     pub bias: Option<DepthBias>,
+    /// How the depth test hides fragments, if it may (law R5).
+    pub hides: Option<DepthRule>,
+    pub writes_depth: bool,
     pub words: [u32; crate::layout::draw::WORDS],
 }
 
@@ -105,6 +114,8 @@ pub(crate) struct Chunk {
     pub assembled: u64,
     /// Vertices shaded.
     pub shaded: u64,
+    /// What groups of draws with a counter counted, by state.
+    pub counted: Vec<(u32, DrawCounters)>,
     /// Vertices and words in use: the vectors are only ever grown.
     pub vertex_count: usize,
     pub word_count: usize,
@@ -116,6 +127,7 @@ impl Chunk {
         self.prims.clear();
         self.bins.clear();
         self.list.clear();
+        self.counted.clear();
         (self.assembled, self.shaded) = (0, 0);
         (self.vertex_count, self.word_count) = (0, 0);
     }
@@ -173,7 +185,7 @@ impl Grid {
 pub(crate) type VertexFailure = (u32, u32);
 
 /// What chunks are built from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct ChunkJob<'a, 'b> {
     /// Primitives of a draw, its state's number, its first instance.
     pub draws: &'b [(Primitives<'a>, u32, u32)],
@@ -203,6 +215,11 @@ pub(crate) fn build(
     Ok(())
 }
 
+/// Vertices that primitive assembly reads for a piece.
+fn vertices_read(primitives: &Primitives<'_>, piece: &Piece) -> u64 {
+    primitives.read(piece.first..piece.first + piece.count) * u64::from(piece.instances)
+}
+
 fn group(
     pieces: &[Piece],
     job: &ChunkJob<'_, '_>,
@@ -225,7 +242,8 @@ fn group(
         }
     }
     collected.pad();
-    chunk.assembled += (collected.corners.len() / shape.corners()) as u64;
+    let assembled = (collected.corners.len() / shape.corners()) as u64;
+    chunk.assembled += assembled;
     chunk.shaded += collected.len as u64;
     let vertex_job = VertexJob {
         pipeline: state.pipeline,
@@ -265,8 +283,24 @@ fn group(
         chunk,
         sorter: &mut scratch.sorter,
         scratch: &mut scratch.maker,
+        gained: 0,
     };
     maker.run(collected);
+    let gained = maker.gained;
+    if state.counter.is_some() {
+        let sums = DrawCounters {
+            vertices: pieces
+                .iter()
+                .map(|p| vertices_read(&job.draws[p.draw as usize].0, p))
+                .sum(),
+            primitives: assembled,
+            vertex_invocations: collected.len as u64,
+            clipper_invocations: assembled,
+            clipper_primitives: assembled.saturating_add_signed(gained),
+            ..DrawCounters::default()
+        };
+        chunk.counted.push((state_number, sums));
+    }
     Ok(())
 }
 

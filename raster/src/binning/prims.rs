@@ -44,6 +44,8 @@ pub(super) struct Maker<'a, 'b> {
     pub chunk: &'a mut Chunk,
     pub sorter: &'a mut Sorter,
     pub scratch: &'a mut MakerScratch,
+    /// Primitives that clipping made more than came, or, if negative, fewer; culling doesn't count.
+    pub gained: i64,
 }
 
 /// Which signs of the area survive culling, and which is the front.
@@ -146,6 +148,7 @@ impl Maker<'_, '_> {
         let group_number = self.chunk.groups.len() - 1;
         let (chunk, sorter, grid, rect) = (&mut *self.chunk, &mut *self.sorter, self.grid, self.state.rect);
         let first_vertex = self.group.first_vertex;
+        let gained = &mut self.gained;
         crate::dispatch::wide(
             #[inline(always)]
             || {
@@ -155,6 +158,7 @@ impl Maker<'_, '_> {
                     let any = k[0] | k[1] | k[2];
                     if any != 0 {
                         if k[0] & k[1] & k[2] & code::REJECT != 0 || any & code::NAN != 0 {
+                            *gained -= 1;
                             continue;
                         }
                         if any & code::SPECIAL != 0 {

@@ -226,6 +226,8 @@ impl<'b> Maker<'_, 'b> {
     /// A triangle that isn't for the common loop.
     #[cold]
     pub(super) fn special_triangle(&mut self, corners: [u32; 3], index: u32, facing: Facing) {
+        // Taken back when something is left.
+        self.gained -= 1;
         if self.is_cut_away(&corners) {
             return;
         }
@@ -248,6 +250,7 @@ impl<'b> Maker<'_, 'b> {
             self.place_points(route, &c, &corners, 0, 0)
         };
         let placed = &remains.corners;
+        self.gained += (placed.len() as i64 - 2).max(0);
         let fan = || (1..placed.len().saturating_sub(1)).map(|i| [placed[0], placed[i], placed[i + 1]]);
         // R-RAST-17: facing is the whole's, not a splinter's.
         let total: i64 = fan().map(|t| area(&t.map(|p| p.1))).sum();
@@ -356,6 +359,7 @@ impl<'b> Maker<'_, 'b> {
         let shape = self.group.shape;
         let provoking = self.state.pipeline.primitive.extended.provoking_vertex;
         let lead = usize::from(provoking == ProvokingVertex::Last);
+        self.gained -= 1;
         if self.is_cut_away(corners) {
             return;
         }
@@ -375,6 +379,7 @@ impl<'b> Maker<'_, 'b> {
             return;
         };
         let [(i, v), (j, w)] = placed[..] else { return };
+        self.gained += 1;
         let b = self.thin_bounds(shape, &[v, w]).intersect(self.view(route).rect);
         if !b.is_empty() {
             let group = self.group_of(route, false);

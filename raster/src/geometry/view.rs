@@ -23,6 +23,14 @@ pub struct Rect {
 }
 
 impl Rect {
+    /// No pixels.
+    pub const EMPTY: Rect = Rect {
+        x0: 0,
+        y0: 0,
+        x1: 0,
+        y1: 0,
+    };
+
     /// The part that both have.
     pub fn intersect(self, other: Rect) -> Rect {
         Rect {

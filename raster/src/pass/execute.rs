@@ -1,16 +1,17 @@
 //! Executes a pass: plan, chunks, tiles.
 
+use super::counters::{DrawCounters, count};
 use super::target::Attachments;
 use super::{BoundResource, Draw, Pass};
 use crate::binning::{CHUNK, Chunk, ChunkJob, ChunkScratch, DrawState, Grid, Piece, build, plan};
 use crate::format::Kind;
 use crate::geometry::{BiasFormat, ClipPlanes, DepthBias, Rect, ViewTransform, Viewport};
 use crate::layout::draw as words;
-use crate::pipeline::{DepthStencilState, RenderPipeline};
+use crate::pipeline::{DepthStencilState, Form, PipelineError, RenderPipeline};
 use crate::pool::{Pool, Worker, WorkerPanic};
 use crate::sampler::{ReadGuard, SampledView, StoreGuard};
 use crate::texture::TextureError;
-use crate::tile::{OutOfBudget, TileJob, TileLists, TileStats, TileWorker};
+use crate::tile::{DepthRule, OutOfBudget, TileJob, TileLists, TileStats, TileWorker};
 use crate::vertex::Primitives;
 use quadrille_jit::abi::Binding;
 use quadrille_jit::order::Writes;
@@ -28,6 +29,8 @@ pub struct PassOptions<'a> {
     pub cancel: Option<&'a AtomicU32>,
     /// Bytes that chunks may take before tiles run (law R4).
     pub bin_budget: usize,
+    /// Whether depths already drawn hide whole blocks of what comes after (law R5). Changes no result.
+    pub hierarchical_depth: bool,
 }
 
 impl Default for PassOptions<'_> {
@@ -36,6 +39,7 @@ impl Default for PassOptions<'_> {
             loop_budget: 1 << 22,
             cancel: None,
             bin_budget: 256 << 20,
+            hierarchical_depth: true,
         }
     }
 }
@@ -58,6 +62,14 @@ pub enum PassError {
         label: String,
         /// The pipeline.
         pipeline: String,
+    },
+    /// A form of a pipeline's program that the pass needs can't be compiled.
+    #[error("pass '{label}': {error}")]
+    Compile {
+        /// The pass.
+        label: String,
+        /// Why.
+        error: PipelineError,
     },
     /// A loop ran longer than the budget (law I7).
     #[error(
@@ -92,7 +104,7 @@ pub enum PassError {
 }
 
 /// What a pass did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PassStats {
     /// Primitives assembled.
     pub primitives: u64,
@@ -108,6 +120,8 @@ pub struct PassStats {
     pub tiles: Duration,
     /// Rounds (law R4).
     pub rounds: u32,
+    /// Sums by [`Draw::counter`]; as many as there are up to the highest that counted anything.
+    pub counters: Vec<DrawCounters>,
 }
 
 /// What passes reuse: kept by the pool's owner between passes and frames.
@@ -159,7 +173,8 @@ pub fn execute(
             });
         }
     }
-    let run = Execution::new(pool, memory, pass, options, &attachments);
+    let run = Execution::new(pool, memory, pass, options, &attachments)
+        .map_err(|error| PassError::Compile { label: label(), error })?;
     let stats = run.all()?;
     attachments.discard();
     if let Some(flag) = options.cancel
@@ -232,7 +247,7 @@ impl<'a> Execution<'a> {
         pass: &'a Pass<'a>,
         options: &'a PassOptions<'a>,
         attachments: &'a Attachments,
-    ) -> Execution<'a> {
+    ) -> Result<Execution<'a>, PipelineError> {
         let target = Rect {
             x0: 0,
             y0: 0,
@@ -246,7 +261,7 @@ impl<'a> Execution<'a> {
         for draw in &pass.draws {
             if !previous.is_some_and(|p| same_state(p, draw)) {
                 first_state = states.len() as u32;
-                push_states(draw, target, &mut states);
+                push_states(draw, target, options, &mut states)?;
             }
             previous = Some(draw);
             let indices = draw.indices.map(|i| (i.bytes, i.format));
@@ -268,7 +283,7 @@ impl<'a> Execution<'a> {
             .flatten()
             .fold(Writes::Nothing, |all, program| all.and(program.stats().writes))
             .serial();
-        Execution {
+        Ok(Execution {
             pool,
             memory,
             pass,
@@ -284,7 +299,7 @@ impl<'a> Execution<'a> {
                 layers: attachments.layers,
                 samples,
             },
-        }
+        })
     }
 
     fn all(&self) -> Result<PassStats, PassError> {
@@ -316,6 +331,9 @@ impl<'a> Execution<'a> {
             for chunk in &chunks {
                 stats.primitives += chunk.assembled;
                 stats.drawn += chunk.prims.len() as u64;
+                for (state, sums) in &chunk.counted {
+                    count(&mut stats.counters, self.states[*state as usize].counter, sums);
+                }
             }
             let clock = Instant::now();
             let counted = self.tiles(&chunks, number == 0, number + 1 == rounds.len());
@@ -325,6 +343,9 @@ impl<'a> Execution<'a> {
             let counted = counted?;
             stats.runs += counted.runs;
             stats.pairs += counted.pairs;
+            for (counter, sums) in (0..).zip(&counted.counters) {
+                count(&mut stats.counters, Some(counter), sums);
+            }
             stats.tiles += clock.elapsed();
         }
         Ok(stats)
@@ -436,6 +457,9 @@ impl<'a> Execution<'a> {
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             total.runs += tile.stats.runs;
             total.pairs += tile.stats.pairs;
+            for (counter, sums) in (0..).zip(&tile.stats.counters) {
+                count(&mut total.counters, Some(counter), sums);
+            }
             drop(total);
             PassMemory::give(&self.memory.tiles, tile);
         })?;
@@ -461,7 +485,7 @@ impl<'a> Execution<'a> {
             .filter(|&t| !lists.of(t).is_empty())
             .take(ALONE_TILES + 1)
             .count();
-        let program = |s: &DrawState<'_>| s.pipeline.fragment.as_ref().map_or(0, |f| f.stats().instructions);
+        let program = |s: &DrawState<'_>| s.program.map_or(0, |p| p.stats().instructions);
         let longest = self.states.iter().map(program).max().unwrap_or(0);
         touched <= ALONE_TILES && tiles <= 4 * ALONE_TILES && longest <= ALONE_INSTRUCTIONS
     }
@@ -509,22 +533,37 @@ fn same_state(a: &Draw<'_>, b: &Draw<'_>) -> bool {
         && a.more_viewports == b.more_viewports
         && a.stencil_reference == b.stencil_reference
         && a.blend_constant.map(f32::to_bits) == b.blend_constant.map(f32::to_bits)
+        && a.counter == b.counter
 }
 
 /// The states of a draw: one for every viewport that its vertex shader may choose.
-fn push_states<'a>(draw: &Draw<'a>, target: Rect, states: &mut Vec<DrawState<'a>>) {
+fn push_states<'a>(
+    draw: &Draw<'a>,
+    target: Rect,
+    options: &PassOptions<'_>,
+    states: &mut Vec<DrawState<'a>>,
+) -> Result<(), PipelineError> {
     let chooses = draw.pipeline.routing.viewport.is_some();
     let more = if chooses { draw.more_viewports } else { &[] };
     let all = std::iter::once((draw.viewport, draw.scissor)).chain(more.iter().copied().take(MAX_VIEWPORTS - 1));
     let first = states.len();
-    states.extend(all.map(|(viewport, scissor)| state(draw, &viewport, scissor, target)));
+    for (viewport, scissor) in all {
+        states.push(state(draw, &viewport, scissor.intersect(target), options)?);
+    }
     states[first].viewports = (states.len() - first) as u32;
+    Ok(())
 }
 
 /// Slots for viewports (R-RAST-21).
 const MAX_VIEWPORTS: usize = 16;
 
-fn state<'a>(draw: &Draw<'a>, viewport: &Viewport, scissor: Rect, target: Rect) -> DrawState<'a> {
+/// `rect`: pixels of target and scissor.
+fn state<'a>(
+    draw: &Draw<'a>,
+    viewport: &Viewport,
+    rect: Rect,
+    options: &PassOptions<'_>,
+) -> Result<DrawState<'a>, PipelineError> {
     let pipeline: &'a RenderPipeline = draw.pipeline;
     let mut bindings: Vec<Binding> = draw.resources.iter().map(BoundResource::binding).collect();
     bindings.resize(pipeline.slot_count as usize, Binding::NULL);
@@ -539,17 +578,29 @@ fn state<'a>(draw: &Draw<'a>, viewport: &Viewport, scissor: Rect, target: Rect) 
     {
         *word = value.to_bits();
     }
-    DrawState {
+    let depth_stencil = pipeline.depth_stencil.as_ref();
+    let bias = depth_stencil.map(bias).filter(DepthBias::is_on);
+    let range = [viewport.min_depth, viewport.max_depth];
+    let hides = DepthRule::of(pipeline, range, bias.is_some()).filter(|_| options.hierarchical_depth);
+    let form = match draw.counter {
+        Some(_) => Form::Counting,
+        None => Form::Whole,
+    };
+    Ok(DrawState {
         pipeline,
+        program: pipeline.form(form)?,
+        counter: draw.counter,
         bindings,
         vertex_buffers: draw.vertex_buffers,
         viewports: 1,
         planes: ClipPlanes::new(&view),
         view,
-        rect: viewport.scissor().intersect(scissor).intersect(target),
-        bias: pipeline.depth_stencil.as_ref().map(bias).filter(DepthBias::is_on),
+        rect: viewport.scissor().intersect(rect),
+        bias,
+        hides,
+        writes_depth: depth_stencil.is_some_and(|d| d.depth_write_enabled),
         words: block,
-    }
+    })
 }
 
 fn bias(state: &DepthStencilState) -> DepthBias {

@@ -8,10 +8,12 @@
 //! Rules that must not break: fragments of a pixel run in submission order (R-RAST-36); a round boundary changes no
 //! pixel; results don't depend on the number of threads.
 
+pub(crate) mod counters;
 mod execute;
 mod resources;
 mod target;
 
+pub use counters::DrawCounters;
 pub use execute::{PassError, PassMemory, PassOptions, PassStats, execute};
 pub use resources::{BoundResource, WritableBytes};
 
@@ -113,6 +115,8 @@ pub struct Draw<'a> {
     pub stencil_reference: u32,
     /// Blend constant.
     pub blend_constant: [f32; 4],
+    /// Which of [`PassStats::counters`] it counts into; small numbers, not necessarily used in order.
+    pub counter: Option<u32>,
 }
 
 /// A render pass.

@@ -63,11 +63,7 @@ impl DepthStencil<'_> {
 
     /// Whether a fragment that fails a test may change the stencil.
     pub fn writes_on_failure(&self) -> bool {
-        let keeps =
-            |f: &StencilFaceState| f.fail_op == StencilOperation::Keep && f.depth_fail_op == StencilOperation::Keep;
-        self.state.uses_stencil()
-            && self.state.stencil_write_mask & 0xff != 0
-            && !(keeps(&self.state.stencil_front) && keeps(&self.state.stencil_back))
+        self.state.changes_stencil_on_failure()
     }
 
     /// Whether a sample that fails at the rasterizer's depth also fails at the shader's, which keeps `promise`

@@ -11,10 +11,11 @@
 use super::blend::{Prepared, Target};
 use super::depth::{DepthStencil, Tested, front_facing};
 use super::emit::Emit;
+use super::forms::Form;
 use super::inputs::Inputs;
 use super::interface::Link;
 use super::interpolate::{At, Coverage, Interpolator};
-use super::state::PipelineDescriptor;
+use super::state::{CompareFunction, PipelineDescriptor};
 use super::vertex::Assembled;
 use crate::layout::PlaneLayout;
 use quadrille_frontend::ir::splice::splice;
@@ -69,6 +70,24 @@ impl Traits {
         traits
     }
 
+    /// Whether a fragment that fails the depth test changes nothing and no one can tell that it was (law R5).
+    pub fn is_traceless(&self, desc: &PipelineDescriptor<'_>) -> bool {
+        let early = self.forced_early || !(self.writes_depth || self.writes_memory);
+        early && desc.depth_stencil.is_some_and(|d| !d.changes_stencil_on_failure())
+    }
+
+    /// Whether a covered sample fails the depth test or writes its interpolated depth, if depth is written at all.
+    pub fn occludes(&self, desc: &PipelineDescriptor<'_>) -> bool {
+        let late = self.discards || self.writes_mask || self.writes_depth || self.writes_memory;
+        let (m, all) = (desc.multisample, (1u64 << desc.multisample.count) - 1);
+        let every_sample = u64::from(m.mask) & all == all && !m.alpha_to_coverage_enabled;
+        let passes = desc.depth_stencil.is_some_and(|d| {
+            let always = |c| c == CompareFunction::Always;
+            !d.uses_stencil() || always(d.stencil_front.compare) && always(d.stencil_back.compare)
+        });
+        (self.forced_early || !late) && every_sample && passes && desc.extended.depth_bounds.is_none()
+    }
+
     /// R-PS-40..43. `fixed`: depth and stencil, if the pipeline has any.
     fn depth_mode(&self, fixed: Option<&DepthStencil<'_>>, alpha_to_coverage: bool) -> DepthMode {
         if self.forced_early {
@@ -112,12 +131,15 @@ pub(super) fn assemble(
     shader: Option<(&Shader, &Function)>,
     traits: Traits,
     link: &Link,
+    form: Form,
 ) -> Assembled {
+    let name = shader.map_or("none", |(s, _)| s.name.as_str());
     let mut a = Assembler {
-        e: Emit::new(&format!("fragment {}", shader.map_or("none", |(s, _)| s.name.as_str()))),
+        e: Emit::new(&format!("fragment {name}")),
         desc,
         planes,
         traits,
+        form,
         samples: planes.samples,
         invariant: Vec::new(),
     };
@@ -133,6 +155,7 @@ struct Assembler<'a> {
     desc: &'a PipelineDescriptor<'a>,
     planes: &'a PlaneLayout,
     traits: Traits,
+    form: Form,
     samples: u32,
     invariant: Vec<Handle<Local>>,
 }
@@ -181,6 +204,9 @@ impl<'a> Assembler<'a> {
                     self.write_depth_stencil(&stages, s, covered);
                 }
             }
+            if self.form.counts() {
+                self.count_samples(&stages.live);
+            }
             return;
         };
         let tests = stages.live != stages.covered;
@@ -211,6 +237,10 @@ impl<'a> Assembler<'a> {
                 let none = self.e.not(any);
                 self.e.b.inst(Op::SetHelper, &[none], &[]);
             }
+            if self.form.counts() {
+                let any = self.any_sample(&live);
+                self.e.b.inst(Op::CountInvocations, &[any], &[]);
+            }
             let inputs = Inputs {
                 shader,
                 link,
@@ -232,6 +262,12 @@ impl<'a> Assembler<'a> {
         }
         if tests {
             self.e.b.end_if();
+        }
+    }
+
+    fn count_samples(&mut self, passed: &[Value]) {
+        for &p in passed {
+            self.e.b.inst(Op::CountSamples, &[p], &[]);
         }
     }
 
@@ -422,6 +458,9 @@ impl<'a> Assembler<'a> {
             }
             if stages.mode != DepthMode::Early {
                 self.write_depth_stencil(stages, s, taking_part);
+            }
+            if self.form.counts() {
+                self.count_samples(&[covered]);
             }
             for (i, entry) in prepared.iter().enumerate() {
                 let Some((target, prepared)) = entry else { continue };

@@ -12,6 +12,7 @@ mod blend;
 mod codec;
 mod depth;
 mod emit;
+mod forms;
 mod fragment;
 mod inputs;
 mod interface;
@@ -26,6 +27,9 @@ pub use interface::{Varying, VertexInput, VertexSource};
 pub use routing::Routing;
 
 pub use state::*;
+
+pub(crate) use forms::Form;
+use forms::{Forms, Source};
 
 use crate::layout::PlaneLayout;
 use quadrille_frontend::ir::{self, Arena, Binding, Function, Resource, Shader};
@@ -135,6 +139,10 @@ pub struct RenderPipeline {
     pub routing: Routing,
     /// The fragment program; none if nothing can be written.
     pub fragment: Option<Arc<dyn Compiled>>,
+    /// Whether a fragment that fails the depth test leaves no trace (law R5).
+    pub(crate) traceless: bool,
+    /// Whether a covered sample fails the depth test or writes its depth (law R5).
+    pub(crate) occludes: bool,
     /// Tile planes of the attachments.
     pub planes: PlaneLayout,
     /// Primitive state.
@@ -155,6 +163,7 @@ pub struct RenderPipeline {
     pub sources: [ir::Sources; 2],
     /// What compiling cost.
     pub stats: PipelineStats,
+    forms: Forms,
 }
 
 impl std::fmt::Debug for RenderPipeline {
@@ -201,11 +210,13 @@ impl RenderPipeline {
             vertex,
             vertex_inputs: built.inputs.sources,
             cells_in: built.inputs.count,
-            cells_out: built.link.cells(),
-            varyings: built.link.varyings,
-            routing: built.link.routing,
+            cells_out: built.source.link().cells(),
+            varyings: built.source.link().varyings.clone(),
+            routing: built.source.link().routing.clone(),
             raster_samples: desc.raster_samples(),
             fragment,
+            traceless: built.traceless,
+            occludes: built.occludes,
             planes: built.planes,
             primitive: desc.primitive,
             depth_stencil: desc.depth_stencil,
@@ -219,6 +230,7 @@ impl RenderPipeline {
                 built.programs.fragment.map(|f| f.sources).unwrap_or_default(),
             ],
             stats,
+            forms: Forms::new(executor, built.source),
         })
     }
 
@@ -231,8 +243,10 @@ impl RenderPipeline {
 struct Built {
     programs: Programs,
     inputs: interface::VertexInputs,
-    link: interface::Link,
+    source: Source,
     planes: PlaneLayout,
+    traceless: bool,
+    occludes: bool,
     slots: Vec<Slot>,
     slot_count: u32,
 }
@@ -265,9 +279,9 @@ impl Built {
             .unwrap_or_default();
         let writes = desc.fragment.is_some() || desc.depth_stencil.is_some();
         let mut fragment_passes = PassStats::default();
-        let fragment = if writes {
+        let fragment_program = if writes {
             let shader = fragment.as_ref().map(|(s, f)| (s, f));
-            let assembled = fragment::assemble(desc, &planes, shader, traits, &link);
+            let assembled = fragment::assemble(desc, &planes, shader, traits, &link, Form::Whole);
             let kind = ProgramKind::Fragment {
                 samples: desc.raster_samples() as u8,
                 plane_stride: planes.plane_stride(),
@@ -281,12 +295,14 @@ impl Built {
         Ok(Built {
             programs: Programs {
                 vertex,
-                fragment,
+                fragment: fragment_program,
                 passes: [vertex_passes, fragment_passes],
             },
             inputs,
-            link,
+            source: Source::new(desc, fragment, traits, link),
             planes,
+            traceless: traits.is_traceless(desc),
+            occludes: traits.occludes(desc),
             slots,
             slot_count,
         })

@@ -369,6 +369,15 @@ impl DepthStencilState {
     pub fn uses_stencil(&self) -> bool {
         self.format.info().stencil && !(self.stencil_front.is_trivial() && self.stencil_back.is_trivial())
     }
+
+    /// Whether a fragment that fails a test may change the stencil.
+    pub fn changes_stencil_on_failure(&self) -> bool {
+        let keeps =
+            |f: &StencilFaceState| f.fail_op == StencilOperation::Keep && f.depth_fail_op == StencilOperation::Keep;
+        self.uses_stencil()
+            && self.stencil_write_mask & 0xff != 0
+            && !(keeps(&self.stencil_front) && keeps(&self.stencil_back))
+    }
 }
 
 /// Multisample state.

@@ -6,6 +6,8 @@ use super::TileJob;
 use super::pairs::{PairWord, TileArea};
 use crate::binning::DrawState;
 use crate::geometry::PrimRecord;
+use crate::pass::DrawCounters;
+use crate::pass::counters::count;
 use quadrille_jit::abi::{Cell, Context, Pair, Run, WidePair};
 
 /// Primitives of a batch, at most: small enough for records and pairs to stay in the nearest cache.
@@ -103,10 +105,16 @@ impl Batch {
     }
 
     /// Runs the state's fragment program over the batch and empties it. Gives the program's status.
-    pub fn run(&mut self, job: &TileJob<'_>, state: &DrawState<'_>, memory: &mut [Cell]) -> u32 {
+    pub fn run(
+        &mut self,
+        job: &TileJob<'_>,
+        state: &DrawState<'_>,
+        memory: &mut [Cell],
+        counters: &mut Vec<DrawCounters>,
+    ) -> u32 {
         let mut status = 0;
         let cells = (job.planes.plane_count() * job.planes.plane_stride()) as usize / size_of::<Cell>();
-        if let (Some(program), Some(tile)) = (&state.pipeline.fragment, self.tile) {
+        if let (Some(program), Some(tile)) = (state.program, self.tile) {
             assert!(memory.len() >= cells, "tile memory holds all planes");
             if self.scratch.len() < program.scratch_cells() {
                 self.scratch.resize(program.scratch_cells(), Cell::default());
@@ -128,6 +136,14 @@ impl Batch {
             // the pipeline's; the bindings are the pipeline's slots, whose resources the pass borrows.
             unsafe { program.run(&mut context) };
             status = context.status;
+            if state.counter.is_some() {
+                let sums = DrawCounters {
+                    samples_passed: context.samples_passed,
+                    fragment_invocations: context.invocations,
+                    ..DrawCounters::default()
+                };
+                count(counters, state.counter, &sums);
+            }
         }
         self.records.clear();
         self.runs.clear();

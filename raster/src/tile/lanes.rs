@@ -2,6 +2,8 @@
 
 /// The 8 lanes of a pair.
 pub(crate) trait Lanes: Copy {
+    /// Whether `f32::mul_add` is an instruction in code for these lanes.
+    const FUSED: bool;
     fn new(lanes: [i32; 8]) -> Self;
     fn splat(v: i32) -> Self;
     fn add(self, other: Self) -> Self;
@@ -15,6 +17,7 @@ pub(crate) trait Lanes: Copy {
 pub(crate) struct Portable([i32; 8]);
 
 impl Lanes for Portable {
+    const FUSED: bool = cfg!(target_arch = "aarch64");
     #[inline(always)]
     fn new(lanes: [i32; 8]) -> Self {
         Portable(lanes)
@@ -47,6 +50,7 @@ pub(crate) struct Avx2(std::arch::x86_64::__m256i);
 
 #[cfg(target_arch = "x86_64")]
 impl Lanes for Avx2 {
+    const FUSED: bool = true;
     #[inline(always)]
     fn new(v: [i32; 8]) -> Self {
         // SAFETY: see the type; the pointer is to 8 lanes of the array.

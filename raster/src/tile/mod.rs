@@ -8,6 +8,7 @@
 //! A batch ends where the state changes or its arrays are full; primitives are in submission order throughout.
 
 mod batch;
+mod hidden;
 mod lanes;
 mod lines;
 mod lists;
@@ -18,17 +19,20 @@ mod special;
 #[cfg(test)]
 mod union_tests;
 
+pub(crate) use hidden::DepthRule;
 pub(crate) use lines::{line_bounds, point_bounds};
 pub(crate) use lists::TileLists;
 pub(crate) use polygon::{conservative_bounds, rectangle_bounds, square_bounds};
 pub(crate) use raster::bounds;
 
-use crate::binning::{Chunk, DrawState, Group, area};
-use crate::geometry::{Gradients, PrimRecord, ScreenVertex};
+use crate::binning::{Chunk, DrawState, Group, Prim, area};
+use crate::geometry::{Gradients, PrimRecord, Rect, ScreenVertex};
 use crate::layout::PlaneLayout;
+use crate::pass::DrawCounters;
 use crate::pipeline::ProvokingVertex;
 use crate::vertex::Shape;
 use batch::{Batch, BatchPair};
+use hidden::{Bounds, blocks_of};
 use lanes::Lanes;
 use pairs::TileArea;
 use quadrille_jit::abi::{Cell, Pair, WidePair};
@@ -61,14 +65,17 @@ pub(crate) use at_best_level;
 pub(crate) struct TileWorker {
     pub memory: Vec<Cell>,
     batch: Batch,
+    bounds: Bounds,
     pub stats: TileStats,
 }
 
 /// What tiles counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TileStats {
     pub runs: u64,
     pub pairs: u64,
+    /// By counter; empty if no draw has one.
+    pub counters: Vec<DrawCounters>,
 }
 
 /// A program ran out of loop budget: the state's number and the program's status.
@@ -79,7 +86,7 @@ pub(crate) struct OutOfBudget {
 }
 
 /// What all tiles of a pass share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct TileJob<'a> {
     pub chunks: &'a [Chunk],
     pub lists: &'a TileLists,
@@ -97,6 +104,7 @@ impl TileWorker {
     pub fn run(&mut self, job: &TileJob<'_>, tx: u32, ty: u32, index: usize) -> Result<(), OutOfBudget> {
         let edge = job.planes.tile_edge;
         let tile = TileArea::new((tx * edge) as i32, (ty * edge) as i32, edge);
+        self.bounds.start();
         match job.planes.samples {
             1 => at_best_level!(L => self.replay::<Pair, 1, L>(job, &tile, index)),
             2 => at_best_level!(L => self.replay::<Pair, 2, L>(job, &tile, index)),
@@ -119,6 +127,7 @@ impl TileWorker {
             self.batch.reserve::<WidePair>(tile);
         }
         let mut state_number = u32::MAX;
+        let mut place = (Rect::EMPTY, Rect::EMPTY);
         for span in job.lists.of(index) {
             let chunk = &job.chunks[span.chunk as usize];
             let mut group_number = usize::MAX;
@@ -133,7 +142,7 @@ impl TileWorker {
                         state_number = g.state;
                     }
                     let state = &job.states[state_number as usize];
-                    group = state.pipeline.fragment.is_some().then_some((g, state));
+                    group = state.program.is_some().then_some((g, state));
                 }
                 let Some((group, state)) = group else { continue };
                 let v = prim.v.map(|i| chunk.screen[usize::from(i)]);
@@ -143,21 +152,63 @@ impl TileWorker {
                     }
                     continue;
                 }
+                let mut made = None;
+                let known = self.bounds.any();
+                let (mut touched, mut skip) = (u64::MAX, 0);
+                if group.shape == Shape::Triangle && !group.special {
+                    let all = raster::bounds(&v, N as u32);
+                    let inside = raster::inside(tile, all, &state.rect);
+                    if inside.is_empty() {
+                        continue;
+                    }
+                    if known {
+                        touched = blocks_of(tile, &inside);
+                    }
+                    if L::FUSED
+                        && known
+                        && let Some(rule) = &state.hides
+                        && self.bounds.worth(rule, &v, touched)
+                    {
+                        let record = made.insert(prim_record(state, group, chunk, prim, &v));
+                        skip = self.bounds.hidden::<N>(rule, record, tile, touched);
+                        touched &= !skip;
+                        if touched == 0 {
+                            continue;
+                        }
+                    }
+                    place = (all, inside);
+                }
                 let out = self.batch.free_pairs::<P>();
-                let count = match group.shape {
+                let (count, full) = match group.shape {
                     _ if group.special => {
                         let blocks = prim.v.map(|i| group.words_of(chunk, i));
-                        special::cover::<_, N>(tile, group, state, &v, blocks, out)
+                        (special::cover::<_, N>(tile, group, state, &v, blocks, out), 0)
                     }
-                    Shape::Triangle => raster::triangle::<_, N, L>(tile, &v, &state.rect, out),
-                    Shape::Line => lines::line::<_, N>(tile, &[v[0], v[1]], &state.rect, out),
-                    Shape::Point => lines::point::<_, N>(tile, &v[0], &state.rect, out),
+                    Shape::Triangle => {
+                        let (all, inside) = place;
+                        raster::triangle::<_, N, L>(tile, &v, all, &state.rect, inside, skip, out)
+                    }
+                    Shape::Line => (lines::line::<_, N>(tile, &[v[0], v[1]], &state.rect, out), 0),
+                    Shape::Point => (lines::point::<_, N>(tile, &v[0], &state.rect, out), 0),
                 };
                 if count == 0 {
                     continue;
                 }
-                let blocks = prim.v.map(|i| group.block(chunk, i));
-                let record = record(state, group, &v, blocks, prim.front(), prim.index);
+                let record = match made {
+                    Some(record) => record,
+                    None => prim_record(state, group, chunk, prim, &v),
+                };
+                if state.writes_depth {
+                    if known {
+                        self.bounds.written(state.hides.as_ref(), touched);
+                    }
+                    if full != 0
+                        && L::FUSED
+                        && let Some(rule) = &state.hides
+                    {
+                        self.bounds.covered::<N>(rule, &record, tile, full);
+                    }
+                }
                 if self.batch.push::<P>(record, count) {
                     self.flush(job, state_number)?;
                 }
@@ -176,11 +227,20 @@ impl TileWorker {
         let (runs, pairs) = self.batch.counts();
         self.stats.runs += runs as u64;
         self.stats.pairs += pairs as u64;
-        match self.batch.run(job, state, &mut self.memory) {
+        match self.batch.run(job, state, &mut self.memory, &mut self.stats.counters) {
             0 => Ok(()),
             status => Err(OutOfBudget { state: number, status }),
         }
     }
+}
+
+#[inline(always)]
+fn prim_record(state: &DrawState<'_>, group: &Group, chunk: &Chunk, prim: &Prim, v: &[ScreenVertex; 3]) -> PrimRecord {
+    let mut blocks = [std::ptr::null(); 3];
+    for i in 0..3 {
+        blocks[i] = group.block(chunk, prim.v[i]);
+    }
+    record(state, group, v, blocks, prim.front(), prim.index)
 }
 
 /// The primitive's record: gradients, depth plane and bias (R-RAST-70 to 75: triangles only).

@@ -77,31 +77,39 @@ const SMALL: i32 = 32;
 /// Width and height in 1/256 pixel up to which edge functions near the triangle surely fit i32.
 const SMALL_EXTENT: i32 = 1 << 15;
 
+/// The part of a triangle's bounds that lies in a tile and in a rectangle of pixels, relative to the tile.
+#[inline(always)]
+pub(super) fn inside(area: &TileArea, all: Rect, rect: &Rect) -> Rect {
+    area.local(all.intersect(*rect))
+}
+
 /// Writes the pairs that a triangle covers in a tile to `out`, which must have room for [`TileArea::pairs`]; gives
-/// their number. `N` samples; `rect` are the pixels that may be covered.
+/// their number, and blocks that are covered whole (not all of them). `N` samples; `all` are the triangle's bounds;
+/// `rect` are the pixels that may be covered, `inside` is their part in the tile and the bounds, not empty; pairs of
+/// blocks in `skip` may be left out.
 #[inline(always)]
 pub(crate) fn triangle<P: PairWord, const N: usize, L: Lanes>(
     area: &TileArea,
     v: &[ScreenVertex; 3],
+    all: Rect,
     rect: &Rect,
+    inside: Rect,
+    skip: u64,
     out: &mut [P],
-) -> usize {
-    let all = bounds(v, N as u32);
+) -> (usize, u64) {
     let clipped = !rect.contains(all);
     let clip = area.local(*rect);
-    let inside = area.local(if clipped { all.intersect(*rect) } else { all });
-    if inside.is_empty() {
-        return 0;
-    }
-    let Some(edges) = Edges::new(v, area) else { return 0 };
+    let Some(edges) = Edges::new(v, area) else {
+        return (0, 0);
+    };
     let (x0, y0) = (inside.x0 & !3, inside.y0 & !1);
     let pairs = ((inside.x1 - x0 + 3) >> 2) * ((inside.y1 - y0 + 1) >> 1);
     let small = pairs <= SMALL && all.x1 - all.x0 < SMALL_EXTENT >> 8 && all.y1 - all.y0 < SMALL_EXTENT >> 8;
     let clip = clipped.then_some(&clip);
     if small {
-        small_box::<P, N, L>(area, &edges, &inside, clip, out)
+        (small_box::<P, N, L>(area, &edges, &inside, clip, out), 0)
     } else {
-        blocks::<P, N, L>(area, edges, &inside, clip, out)
+        blocks::<P, N, L>(area, edges, &inside, clip, skip, out)
     }
 }
 
@@ -196,8 +204,9 @@ fn blocks<P: PairWord, const N: usize, L: Lanes>(
     mut edges: Edges,
     inside: &Rect,
     clip: Option<&Rect>,
+    skip: u64,
     out: &mut [P],
-) -> usize {
+) -> (usize, u64) {
     let offsets = sample_offsets::<N>();
     let last = area.edge as i64 - 1;
     let mut base = [[0i32; 3]; N];
@@ -206,7 +215,7 @@ fn blocks<P: PairWord, const N: usize, L: Lanes>(
         let (low, high) = e.iter().fold((i64::MAX, i64::MIN), |(l, h), &e| (l.min(e), h.max(e)));
         let (a, b) = (i64::from(edges.a[k]), i64::from(edges.b[k]));
         if high + last * (a.max(0) + b.max(0)) < 0 {
-            return 0;
+            return (0, 0);
         }
         if low + last * (a.min(0) + b.min(0)) >= 0 {
             // The whole tile is inside of this edge.
@@ -215,7 +224,7 @@ fn blocks<P: PairWord, const N: usize, L: Lanes>(
         }
         // The edge crosses the tile, so E is at most its change over the tile.
         if (a.abs() + b.abs()) * area.edge as i64 >= 1 << 30 {
-            return wide::<P, N>(area, &edges, base_is_inside(&edges), inside, clip, out);
+            return (wide::<P, N>(area, &edges, base_is_inside(&edges), inside, clip, out), 0);
         }
         for s in 0..N {
             base[s][k] = e[s] as i32;
@@ -242,7 +251,7 @@ fn blocks<P: PairWord, const N: usize, L: Lanes>(
         }
         spread[k] = [low + 7 * (a.min(0) + b.min(0)), high + 7 * (a.max(0) + b.max(0))];
     }
-    let mut n = 0;
+    let (mut n, mut full) = (0, 0);
     for by in inside.y0 >> 3..(inside.y1 + 7) >> 3 {
         let (first, end) = (inside.x0 >> 3, (inside.x1 + 7) >> 3);
         let mut bx8 = first & !7;
@@ -260,12 +269,17 @@ fn blocks<P: PairWord, const N: usize, L: Lanes>(
             let mut live = !high.signs() & 0xff;
             live &= 0xff << (first - bx8).max(0);
             live &= 0xff >> (bx8 + 8 - end).max(0);
+            let number = (by * (area.edge as i32 >> 3) + bx8) as u32;
+            live &= !(skip.checked_shr(number).unwrap_or(0) as u32);
             while live != 0 {
                 let i = live.trailing_zeros();
                 live &= live - 1;
                 let bx = bx8 + i as i32;
                 let (x, y) = ((bx * 8) as usize, (by * 8) as usize);
                 if partial >> i & 1 == 0 {
+                    if clip.is_none_or(|r| r.contains(block(x, y))) {
+                        full |= 1u64.checked_shl(number + i).unwrap_or(0);
+                    }
                     for p in 0..8 {
                         put(area, [0; N], clip, (x + 4 * (p & 1), y + (p & 6)), out, &mut n);
                     }
@@ -291,7 +305,19 @@ fn blocks<P: PairWord, const N: usize, L: Lanes>(
             bx8 += 8;
         }
     }
-    n
+    (n, full)
+}
+
+/// Pixels of the block at (x, y).
+#[inline(always)]
+fn block(x: usize, y: usize) -> Rect {
+    let (x0, y0) = (x as i32, y as i32);
+    Rect {
+        x0,
+        y0,
+        x1: x0 + 8,
+        y1: y0 + 8,
+    }
 }
 
 /// Edges that [`blocks`] has already found to have the whole tile inside.

@@ -80,7 +80,15 @@ fn masks<P: PairWord, const N: usize>(area: &TileArea, pairs: &[P]) -> Masks {
 
 /// At the machine's level, as tiles do it.
 fn best<P: PairWord, const N: usize>(area: &TileArea, v: &[ScreenVertex; 3], rect: &Rect, out: &mut [P]) -> usize {
-    crate::tile::at_best_level!(L => triangle::<P, N, L>(area, v, rect, out))
+    crate::tile::at_best_level!(L => {
+        let all = bounds(v, N as u32);
+        let inside = inside(area, all, rect);
+        if inside.is_empty() {
+            0
+        } else {
+            triangle::<P, N, L>(area, v, all, rect, inside, 0, out).0
+        }
+    })
 }
 
 fn all_ways<P: PairWord, const N: usize>(v: &[ScreenVertex; 3], area: &TileArea, rect: &Rect) -> Masks {
@@ -95,16 +103,29 @@ fn all_ways<P: PairWord, const N: usize>(v: &[ScreenVertex; 3], area: &TileArea,
     };
     let n = best::<P, N>(area, v, rect, &mut out);
     check(n, &out, "best level");
-    let n = triangle::<P, N, Portable>(area, v, rect, &mut out);
+    let all = bounds(v, N as u32);
+    let inside = inside(area, all, rect);
+    let (n, full) = if inside.is_empty() {
+        (0, 0)
+    } else {
+        triangle::<P, N, Portable>(area, v, all, rect, inside, 0, &mut out)
+    };
     check(n, &out, "baseline");
-    let inside = area.local(bounds(v, N as u32).intersect(*rect));
+    for (i, &mask) in expected.iter().enumerate() {
+        let block = area.pair_index(i % area.edge, i / area.edge) / 8;
+        let whole = full.checked_shr(block as u32).unwrap_or(0) & 1 != 0;
+        assert!(
+            !whole || mask == (1 << N) - 1,
+            "block {block} of {v:?} is not covered whole"
+        );
+    }
     if !inside.is_empty()
         && let Some(edges) = Edges::new(v, area)
     {
         let clip = area.local(*rect);
         let n = wide::<P, N>(area, &edges, [false; 3], &inside, Some(&clip), &mut out);
         check(n, &out, "i64");
-        let n = blocks::<P, N, Portable>(area, edges, &inside, Some(&clip), &mut out);
+        let (n, _) = blocks::<P, N, Portable>(area, edges, &inside, Some(&clip), 0, &mut out);
         check(n, &out, "blocks");
     }
     expected

@@ -66,7 +66,14 @@ pub(super) fn cover<P: PairWord, const N: usize>(
     let ends = [v[0], v[1]];
     let count = match group.shape {
         Shape::Triangle if extended.conservative => polygon::conservative::<_, N>(tile, v, rect, out),
-        Shape::Triangle => raster::triangle::<_, N, Portable>(tile, v, rect, out),
+        Shape::Triangle => {
+            let all = raster::bounds(v, N as u32);
+            let inside = raster::inside(tile, all, rect);
+            if inside.is_empty() {
+                return 0;
+            }
+            raster::triangle::<_, N, Portable>(tile, v, all, rect, inside, 0, out).0
+        }
         Shape::Line if extended.line_mode == LineMode::Rectangular => {
             polygon::rectangle::<_, N>(tile, &ends, rect, out)
         }

@@ -170,6 +170,18 @@ impl<'a> Primitives<'a> {
         self.len
     }
 
+    /// Vertices that a range of primitives reads, adjacent ones included: of strips each once, the first ones with the
+    /// first primitive.
+    pub fn read(&self, primitives: std::ops::Range<u32>) -> u64 {
+        let (n, g) = (primitives.len() as u64, &self.grouping);
+        let head = if primitives.start == 0 && n > 0 {
+            g.span - g.step
+        } else {
+            0
+        };
+        n * u64::from(g.step) + u64::from(head)
+    }
+
     /// The index at position i of the draw; 0 outside of the buffer.
     #[inline(always)]
     fn index(&self, i: u32) -> u32 {

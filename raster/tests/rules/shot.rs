@@ -260,6 +260,7 @@ impl Shot {
                 more_viewports: &self.more,
                 stencil_reference: 0,
                 blend_constant: [0.0; 4],
+                counter: None,
             }],
         };
         let stats = execute(

@@ -493,6 +493,7 @@ impl Frame {
             more_viewports: &[],
             stencil_reference: c.stencil_reference,
             blend_constant: c.blend_constant,
+            counter: None,
         });
         let multisampled = self.samples > 1;
         let whole = |t: &Arc<Texture>| TextureView::whole(t).unwrap();
