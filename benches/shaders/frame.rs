@@ -149,7 +149,6 @@ impl Frame {
                 more_viewports: &[],
                 stencil_reference: 0,
                 blend_constant: [0.0; 4],
-                more_viewports: &[],
                 counter: None,
             }],
         };

@@ -113,6 +113,23 @@ pub(crate) fn triangle<P: PairWord, const N: usize, L: Lanes>(
     }
 }
 
+/// [`triangle`] with nothing known.
+#[cfg(test)]
+#[inline(always)]
+pub(super) fn pairs_of<P: PairWord, const N: usize, L: Lanes>(
+    area: &TileArea,
+    v: &[ScreenVertex; 3],
+    rect: &Rect,
+    out: &mut [P],
+) -> (usize, u64) {
+    let all = bounds(v, N as u32);
+    let inside = inside(area, all, rect);
+    if inside.is_empty() {
+        return (0, 0);
+    }
+    triangle::<P, N, L>(area, v, all, rect, inside, 0, out)
+}
+
 /// Offsets of the lanes within a pair times the steps.
 #[inline(always)]
 fn lane_steps<L: Lanes>(a: i32, b: i32) -> L {

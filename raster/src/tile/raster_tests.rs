@@ -80,15 +80,7 @@ fn masks<P: PairWord, const N: usize>(area: &TileArea, pairs: &[P]) -> Masks {
 
 /// At the machine's level, as tiles do it.
 fn best<P: PairWord, const N: usize>(area: &TileArea, v: &[ScreenVertex; 3], rect: &Rect, out: &mut [P]) -> usize {
-    crate::tile::at_best_level!(L => {
-        let all = bounds(v, N as u32);
-        let inside = inside(area, all, rect);
-        if inside.is_empty() {
-            0
-        } else {
-            triangle::<P, N, L>(area, v, all, rect, inside, 0, out).0
-        }
-    })
+    crate::tile::at_best_level!(L => pairs_of::<P, N, L>(area, v, rect, out).0)
 }
 
 fn all_ways<P: PairWord, const N: usize>(v: &[ScreenVertex; 3], area: &TileArea, rect: &Rect) -> Masks {
@@ -103,13 +95,8 @@ fn all_ways<P: PairWord, const N: usize>(v: &[ScreenVertex; 3], area: &TileArea,
     };
     let n = best::<P, N>(area, v, rect, &mut out);
     check(n, &out, "best level");
-    let all = bounds(v, N as u32);
-    let inside = inside(area, all, rect);
-    let (n, full) = if inside.is_empty() {
-        (0, 0)
-    } else {
-        triangle::<P, N, Portable>(area, v, all, rect, inside, 0, &mut out)
-    };
+    let inside = inside(area, bounds(v, N as u32), rect);
+    let (n, full) = pairs_of::<P, N, Portable>(area, v, rect, &mut out);
     check(n, &out, "baseline");
     for (i, &mask) in expected.iter().enumerate() {
         let block = area.pair_index(i % area.edge, i / area.edge) / 8;

@@ -2,7 +2,7 @@
 
 use super::lanes::Portable;
 use super::pairs::{PairWord, TileArea, lane};
-use super::raster::triangle;
+use super::raster::pairs_of;
 use crate::geometry::{Rect, ScreenVertex, snap};
 use quadrille_jit::abi::{Pair, WidePair};
 
@@ -21,9 +21,9 @@ fn vertex([x, y]: [i32; 2]) -> ScreenVertex {
 fn add<P: PairWord, const N: usize>(v: &[ScreenVertex; 3], counts: &mut [[u32; N]; 256]) {
     let mut out = [P::default(); 32];
     let area = TileArea::new(0, 0, 16);
-    let best = crate::tile::at_best_level!(L => triangle::<P, N, L>(&area, v, &ALL, &mut out));
+    let best = crate::tile::at_best_level!(L => pairs_of::<P, N, L>(&area, v, &ALL, &mut out).0);
     let mut portable = [P::default(); 32];
-    let n = triangle::<P, N, Portable>(&area, v, &ALL, &mut portable);
+    let n = pairs_of::<P, N, Portable>(&area, v, &ALL, &mut portable).0;
     assert_eq!(n, best);
     for p in &out[..n] {
         let (_, x, y) = p.position();
