@@ -82,5 +82,5 @@ pub use quadrille_raster::pipeline::{
     Rules, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout, VertexStepMode,
 };
 pub use quadrille_raster::sampler::{AddressMode, FilterMode, Reduction};
-pub use quadrille_raster::texture::{ResolveMode, Surface as TextureSurface, TextureDimension};
+pub use quadrille_raster::texture::{MipFilter, MipOptions, ResolveMode, Surface as TextureSurface, TextureDimension};
 pub use quadrille_raster::vertex::VertexFormat;

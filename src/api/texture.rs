@@ -5,6 +5,7 @@ use super::label::Label;
 use super::usage::TextureUsages;
 use quadrille_raster::format::{Aspect, TextureFormat};
 use quadrille_raster::texture as raster;
+use quadrille_raster::texture::MipOptions;
 use quadrille_raster::texture::TextureDimension;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -348,6 +349,17 @@ impl Texture {
         let _turn = self.0.device.turn.enter();
         self.note_host_write();
         self.0.texture.generate_mips().map_err(|e| self.refused(e))
+    }
+
+    /// As [`generate_mipmaps`](Self::generate_mipmaps), with a Kaiser filter, on all of the
+    /// device's threads. For 2d textures of normalised and float formats.
+    pub fn generate_mipmaps_with(&self, options: &MipOptions) -> Result<(), TextureError> {
+        let _turn = self.0.device.turn.enter();
+        let pool = &self.0.device.pool;
+        self.0
+            .texture
+            .generate_mips_with(options, pool)
+            .map_err(|e| self.refused(e))
     }
 
     /// Level 0 into rows, without waiting: the caller has the turn.

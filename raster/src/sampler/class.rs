@@ -57,7 +57,8 @@ pub(super) trait Class: Copy + 'static {
     fn component<S: Simd>(s: S, texel: Self::Texel<S>, c: usize) -> S::F;
     /// The weighted sum, with the second column's and row's weights out of 256; components not in `mask` are anything.
     fn bilinear<S: Simd>(s: S, t: Four<Self::Texel<S>>, wx: S::I, wy: S::I, mask: u8) -> [S::F; 4];
-    /// As [`fetch_bilinear`](Self::fetch_bilinear), from the first texel of each of two rows; `None` if there is no such way.
+    /// As [`fetch_bilinear`](Self::fetch_bilinear), from the first texel of each of two rows, and by lane
+    /// ([`Simd::pairs64`]); `None` if there is no such way.
     #[inline(always)]
     fn fetch_pairs<S: Simd>(_: S, _: AnyWords<'_>, _index: [S::I; 2], _wx: S::I, _wy: S::I) -> Option<[S::F; 4]> {
         None
@@ -349,7 +350,7 @@ impl Class for Norm16 {
     }
     #[inline(always)]
     fn fetch_pairs<S: Simd>(s: S, words: AnyWords<'_>, index: [S::I; 2], wx: S::I, wy: S::I) -> Option<[S::F; 4]> {
-        s.sum64_pairs(words.of(), index, wx, wy)
+        s.pairs64(words.of(), index, wx, wy)
     }
     #[inline(always)]
     fn fetch_bilinear<S: Simd>(

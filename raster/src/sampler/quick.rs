@@ -11,7 +11,7 @@ use super::cube::select as select_face;
 use super::descriptor::{AddressMode, CompareFunction, FilterMode, Reduction, Sampler, SamplerDescriptor};
 use super::lod::{isotropic, levels};
 use super::sample::{Args, Cells, missing, quantise};
-use super::select::{Selection, select};
+use super::select::{Line, Selection, select};
 use super::surface::{Family, Texels, add, bilinear, compare, mix, weigh};
 use super::taps::crossing;
 use super::view::Kernel;
@@ -148,9 +148,9 @@ impl<S: Simd> Tap<'_, S> {
         if !COMPARE
             && self.linear
             && self.view.paired
-            && let Some(value) = self.pairs::<C>(uv, level)
+            && let Some(rows) = self.pairs::<C>(uv, level)
         {
-            return value;
+            return s.transpose(rows);
         }
         let axes = each!(2; c in [0, 1] => {
             let x = fixed(&uv[c], level.size[c], self.half);
@@ -195,7 +195,47 @@ impl<S: Simd> Tap<'_, S> {
 }
 
 impl<S: Simd> Tap<'_, S> {
-    /// As [`at`](Self::at), where the right neighbour stands behind every texel.
+    /// The sum of the taps of a line, where [`pairs`](Self::pairs) serves: components stay together until all is summed. The same
+    /// operations in the same order as tap by tap.
+    #[inline(always)]
+    fn line_of_pairs<C: Class>(
+        &self,
+        line: &Line<S>,
+        count: i32,
+        uv: [S::F; 2],
+        levels: [&Level<S>; 2],
+        weight: Option<S::F>,
+    ) -> Option<[S::F; 4]> {
+        let s = self.s;
+        let mut fewest = count;
+        for taps in line.taps.to_array() {
+            fewest = fewest.min(taps);
+        }
+        let weights = s.spread(weight.unwrap_or(s.f32(0.0)));
+        let mut sum = [s.f32(0.0); 4];
+        for i in 1..=count {
+            let point = self.reduce(line.tap(s, uv, i));
+            let mut value = self.pairs::<C>(&point, levels[0])?;
+            if weight.is_some() {
+                let upper = self.pairs::<C>(&point, levels[1])?;
+                value = each!(4; k in [0, 1, 2, 3] => value[k] + (upper[k] - value[k]) * weights[k]);
+            }
+            if i == 1 {
+                sum = value;
+                continue;
+            }
+            let more = each!(4; k in [0, 1, 2, 3] => sum[k] + value[k]);
+            if i <= fewest {
+                sum = more;
+            } else {
+                let lanes = s.spread((!s.i32(i).gt(line.taps)).as_f32());
+                sum = each!(4; k in [0, 1, 2, 3] => lanes[k].bits().select_f(more[k], sum[k]));
+            }
+        }
+        Some(s.transpose(sum))
+    }
+
+    /// As [`at`](Self::at), where the right neighbour stands behind every texel; components by lane.
     #[inline(always)]
     fn pairs<C: Class>(&self, uv: &[Reduced<S>; 2], level: &Level<S>) -> Option<[S::F; 4]> {
         let s = self.s;
@@ -371,7 +411,17 @@ fn inside<S: Simd, C: Class, const COMPARE: bool, const LINE: bool, const CUBE: 
     );
     let mut sum = [s.f32(0.0); 4];
     let mut divisor = s.f32(C::CODE * if linear { C::WEIGHT } else { 1.0 });
-    if let Some(line) = &line {
+    let together = match &line {
+        Some(line) if LINE && C::INTEGER && view.paired && linear => {
+            let weight = if blended { Some(weight) } else { None };
+            tap.line_of_pairs::<C>(line, count, uv, [&lower, &upper], weight)
+        }
+        _ => None,
+    };
+    if let (Some(line), Some(all)) = (&line, together) {
+        sum = all;
+        divisor = divisor * line.taps.to_f32();
+    } else if let Some(line) = &line {
         for i in 1..=count {
             let point = tap.reduce(line.tap(s, uv, i));
             let mut value = [s.f32(0.0); 4];

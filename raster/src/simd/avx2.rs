@@ -86,6 +86,10 @@ impl Simd for Avx2 {
         have!(I32x8(_mm256_loadu_si256(v.as_ptr().cast())))
     }
     #[inline(always)]
+    fn transpose(self, rows: [F32x8; 4]) -> [F32x8; 4] {
+        transpose(each!(4; r in rows => r.0))
+    }
+    #[inline(always)]
     fn pick16(self, table: &[i32; 16], index: I32x8) -> I32x8 {
         have!({
             let lo = _mm256_loadu_si256(table.as_ptr().cast());
@@ -165,12 +169,13 @@ impl Simd for Avx2 {
             );
             let above = row(texels(index[0]), texels(index[1]));
             let below = row(texels(index[2]), texels(index[3]));
-            Some(weigh_rows(above, below, wx, wy))
+            Some(self.transpose(weigh_rows(above, below, wx, wy)))
         })
     }
     #[inline(always)]
-    fn sum64_pairs(self, words: Words<'_, 8>, index: [I32x8; 2], wx: I32x8, wy: I32x8) -> Option<[F32x8; 4]> {
-        let index = each!(2; i in index => I32x8(self.clamp(words, i)).to_u32());
+    fn pairs64(self, words: Words<'_, 8>, index: [I32x8; 2], wx: I32x8, wy: I32x8) -> Option<[F32x8; 4]> {
+        // Through memory: taking lanes out of registers costs two operations each.
+        let index = std::hint::black_box(each!(2; i in index => I32x8(self.clamp(words, i)).to_u32()));
         have!({
             let order = _mm256_setr_epi8(
                 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15, 0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14,
@@ -302,7 +307,7 @@ fn weigh_rows(above: [__m256i; 4], below: [__m256i; 4], wx: I32x8, wy: I32x8) ->
                 _mm256_fmadd_ps(_mm256_sub_ps(b, a), wy[i], first)
             },
         );
-        transpose([sum(0), sum(1), sum(2), sum(3)])
+        [F32x8(sum(0)), F32x8(sum(1)), F32x8(sum(2)), F32x8(sum(3))]
     })
 }
 

@@ -142,17 +142,19 @@ pub trait Simd: Copy + Send + Sync + 'static {
     fn sum64(self, _words: Words<'_, 8>, _index: [Self::I; 4], _wx: Self::I, _wy: Self::I) -> Option<[Self::F; 4]> {
         None
     }
-    /// As [`sum64`](Self::sum64), of two rows of texels at `index` and behind it.
+    /// As [`sum64`](Self::sum64), of two rows of texels at `index` and behind it, by lane: number i holds the four components of
+    /// lanes i and i + 4, as [`spread`](Self::spread) has them.
     #[inline(always)]
-    fn sum64_pairs(
-        self,
-        _words: Words<'_, 8>,
-        _index: [Self::I; 2],
-        _wx: Self::I,
-        _wy: Self::I,
-    ) -> Option<[Self::F; 4]> {
+    fn pairs64(self, _words: Words<'_, 8>, _index: [Self::I; 2], _wx: Self::I, _wy: Self::I) -> Option<[Self::F; 4]> {
         None
     }
+    /// Numbers of lanes i and i + 4 in all places of number i.
+    #[inline(always)]
+    fn spread(self, v: Self::F) -> [Self::F; 4] {
+        [v.quad::<0>(), v.quad::<1>(), v.quad::<2>(), v.quad::<3>()]
+    }
+    /// From four components by lane to lanes by component, and back.
+    fn transpose(self, rows: [Self::F; 4]) -> [Self::F; 4];
     /// Of texels of four half floats: by component the lerps along x, then y, as [`Floats::lerp`] has them. `None`: not at this
     /// level, or a texel isn't finite.
     #[inline(always)]

@@ -36,6 +36,10 @@ impl Simd for Portable {
         f(self)
     }
     #[inline(never)]
+    fn transpose(self, rows: [F32x8; 4]) -> [F32x8; 4] {
+        from_fn(|c| F32x8(from_fn(|lane| rows[lane % 4].0[lane / 4 * 4 + c])))
+    }
+    #[inline(never)]
     fn f32(self, v: f32) -> F32x8 {
         F32x8([v; 8])
     }

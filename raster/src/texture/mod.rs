@@ -22,6 +22,7 @@ pub mod layout;
 pub mod memory;
 pub mod mips;
 mod pixels;
+pub mod resample;
 pub mod resolve;
 pub mod samples;
 pub mod storage;
@@ -33,6 +34,7 @@ pub mod view;
 
 pub use error::TextureError;
 pub use memory::MemoryBudget;
+pub use resample::{MipFilter, MipOptions};
 pub use resolve::ResolveMode;
 pub use samples::Surface;
 pub use storage::Borrow as BorrowGuard;
