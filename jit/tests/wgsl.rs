@@ -572,7 +572,7 @@ fn powers() {
     );
 }
 
-/// A derivative sees the whole quad: lanes 0 and 1 above, 2 and 3 below.
+/// A derivative sees the whole quad: lanes 0 and 1 above, 2 and 3 below. R-PS-66: dpdx is the coarse one.
 #[test]
 fn derivatives() {
     let out = floats(

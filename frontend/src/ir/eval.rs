@@ -347,6 +347,84 @@ mod tests {
         assert_eq!(one(Alu::ShrS, Kind::I64, &[1 << 63, 127]), u64::MAX);
     }
 
+    /// R-PS-102: what isn't a number, and what is infinite.
+    #[test]
+    fn special_values_of_arithmetic() {
+        let (inf, nan) = (f32::INFINITY, f32::NAN);
+        assert_eq!(float(Alu::FDiv, &[1.0, 0.0]), inf);
+        assert_eq!(float(Alu::FDiv, &[1.0, -0.0]), -inf);
+        for (op, a, b) in [
+            (Alu::FDiv, 0.0, 0.0),
+            (Alu::FSub, inf, inf),
+            (Alu::FDiv, inf, inf),
+            (Alu::FMul, inf, 0.0),
+            (Alu::FMul, 0.0, -inf),
+        ] {
+            assert!(float(op, &[a, b]).is_nan(), "{op:?} {a} {b}");
+        }
+        for op in [Alu::FAdd, Alu::FSub, Alu::FMul, Alu::FDiv] {
+            assert!(float(op, &[nan, 1.0]).is_nan() && float(op, &[1.0, nan]).is_nan());
+        }
+        assert!(float(Alu::FSqrt, &[-1.0]).is_nan());
+        assert_eq!(float(Alu::FSqrt, &[-0.0]).to_bits(), (-0.0f32).to_bits());
+        assert!(float(Alu::FLog2, &[-1.0]).is_nan());
+        assert_eq!(float(Alu::FLog2, &[0.0]), -inf);
+        assert_eq!(float(Alu::FRsqrt, &[0.0]), inf);
+        assert_eq!(float(Alu::FRsqrt, &[-0.0]), -inf);
+        // R-PS-91.
+        assert_eq!(float(Alu::FSaturate, &[nan]).to_bits(), 0);
+        assert_eq!(float(Alu::FSaturate, &[-inf]), 0.0);
+        assert_eq!(float(Alu::FSaturate, &[inf]), 1.0);
+    }
+
+    /// R-PS-103: comparisons with a NaN are false but for inequality; zeros are equal. R-PS-105: identities hold.
+    #[test]
+    fn comparisons_and_identities() {
+        let compare = |op, a: f32, b: f32| one(op, Kind::F32, &[u64::from(a.to_bits()), u64::from(b.to_bits())]) != 0;
+        for (a, b) in [(f32::NAN, 1.0), (1.0, f32::NAN), (f32::NAN, f32::NAN)] {
+            assert!(!compare(Alu::FEq, a, b) && !compare(Alu::FLt, a, b) && !compare(Alu::FLe, a, b));
+            assert!(compare(Alu::FNe, a, b));
+        }
+        assert!(compare(Alu::FEq, 0.0, -0.0) && compare(Alu::FLe, 0.0, -0.0) && !compare(Alu::FLt, -0.0, 0.0));
+        for x in [1.5f32, -3.0e38, 1.0e-44, -0.0, f32::INFINITY] {
+            for (op, neutral) in [(Alu::FMul, 1.0), (Alu::FDiv, 1.0), (Alu::FSub, 0.0), (Alu::FAdd, -0.0)] {
+                assert_eq!(float(op, &[x, neutral]).to_bits(), x.to_bits(), "{op:?} {x}");
+            }
+        }
+        assert_eq!(float(Alu::FAdd, &[-0.0, 0.0]).to_bits(), 0);
+    }
+
+    /// R-PS-100: nearest, ties to even. R-PS-106, R-PS-94: a product and a sum round twice, only fma rounds once.
+    #[test]
+    fn arithmetic_rounds_to_the_nearest_even() {
+        let ulp = f32::EPSILON;
+        assert_eq!(float(Alu::FAdd, &[1.0, ulp / 2.0]), 1.0);
+        assert_eq!(float(Alu::FAdd, &[1.0 + ulp, ulp / 2.0]), 1.0 + 2.0 * ulp);
+        assert_eq!(float(Alu::FSub, &[16_777_218.0, 1.0]), 16_777_216.0);
+        let x = 1.0 + ulp;
+        let product = float(Alu::FMul, &[x, x]);
+        assert_eq!(product, 1.0 + 2.0 * ulp);
+        assert_eq!(float(Alu::FAdd, &[product, -1.0 - 2.0 * ulp]), 0.0);
+    }
+
+    /// R-PS-120: integers wrap, multiplication has both halves, addition its carry. R-PS-107: nothing traps.
+    #[test]
+    fn integers_wrap() {
+        assert_eq!(one(Alu::IAdd, Kind::U32, &[0xFFFF_FFFF, 2]), 1);
+        assert_eq!(one(Alu::ISub, Kind::I32, &[0x8000_0000, 1]), 0x7FFF_FFFF);
+        assert_eq!(one(Alu::IMul, Kind::U32, &[0x1_0001, 0x1_0001]), 0x2_0001);
+        assert_eq!(one(Alu::UMulHi, Kind::U32, &[0xFFFF_FFFF, 0xFFFF_FFFF]), 0xFFFF_FFFE);
+        assert_eq!(one(Alu::SMulHi, Kind::I32, &[0xFFFF_FFFF, 2]), 0xFFFF_FFFF);
+        assert_eq!(one(Alu::INeg, Kind::I32, &[0x8000_0000]), 0x8000_0000);
+        let carry = eval_alu(Alu::AddCarry, Kind::U32, &[0xFFFF_FFFF, 1]).map(|r| r.to_vec());
+        assert_eq!(carry, Some(vec![0, 1]));
+        for op in [Alu::SDiv, Alu::SRem] {
+            let edge = eval_alu(op, Kind::I32, &[0x8000_0000, 0xFFFF_FFFF]);
+            let zero = eval_alu(op, Kind::I32, &[5, 0]);
+            assert!(edge.is_some() && zero.is_some(), "{op:?}");
+        }
+    }
+
     #[test]
     fn fma_rounds_once() {
         let x = 1.0 + f32::EPSILON;

@@ -37,6 +37,8 @@ fn quad_of(column: &[u32], row: usize) -> [f32; 4] {
     std::array::from_fn(|i| f32::from_bits(column[row / 4 * 4 + i]))
 }
 
+/// R-PS-61, R-PS-62, R-PS-64: fine derivatives take the lane's own row and column. R-PS-65: coarse ones those of the
+/// upper left pixel. Of what all lanes share they are 0.
 pub fn every_quad_operation(executor: &dyn Executor) {
     let p = cells_program(&[Kind::F32], &[], |b, x| {
         let uniform = draw_word(b, 0, Kind::F32);
