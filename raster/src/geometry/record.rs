@@ -156,6 +156,7 @@ mod tests {
         assert_eq!((r.front, r.index), (u32::MAX, 5));
     }
 
+    /// R-RAST-146: what is equal at the vertices is equal everywhere.
     #[test]
     fn equal_depths_have_no_slope() {
         let v = |x, y| ScreenVertex { x, y, z: 0.3, iw: 1.0 };

@@ -140,6 +140,7 @@ mod tests {
         );
     }
 
+    /// R-RAST-150.
     #[test]
     fn lanes_are_those_of_the_context() {
         let c = quadrille_jit::abi::Context::new(8);

@@ -79,7 +79,7 @@ fn r_ps_43_52_discard_after_early_tests() {
     }
 }
 
-/// REQ-P6, R-PS-50: helper lanes count nothing, and get 0.
+/// REQ-P6, R-PS-50, R-RAST-151, R-RAST-154: helper lanes count nothing, and get 0.
 #[test]
 fn r_ps_50_helpers_have_no_effect() {
     let mut f = frame(1.0);

@@ -32,7 +32,7 @@ fn position(s: &mut Build, c: u8) -> quadrille_frontend::ir::Value {
     )
 }
 
-/// SEED-2.5: triangle A at 4 samples has 12 pixels and 28 samples.
+/// SEED-2.5, R-RAST-153: triangle A at 4 samples has 12 pixels and 28 samples.
 #[test]
 fn r_rast_93_pixel_and_sample_frequency() {
     for (per_sample, invocations) in [(false, 12), (true, 28)] {
@@ -224,7 +224,7 @@ fn r_rast_99_centroid() {
 }
 
 /// Inputs declared `sample` are evaluated there, and make the shader run there; the position follows in WebGPU and stays
-/// in Direct3D (R-WGSL-7, R-RAST-95).
+/// in Direct3D (R-WGSL-7, R-RAST-95, R-RAST-145).
 #[test]
 fn r_rast_94_95_sample_inputs() {
     let mut f = frame(4);

@@ -118,6 +118,7 @@ fn every_format_matches_the_naive_sampler() {
 }
 
 /// Implicit LODs: the naive sampler gets an exact LOD, which may round to a neighbouring 1/256.
+/// R-PS-70.
 #[test]
 fn implicit_lods_match_the_naive_sampler() {
     let mut rng = Rng(2);
