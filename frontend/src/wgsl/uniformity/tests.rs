@@ -180,5 +180,9 @@ fn large_functions_end_soon() {
     let gradients = "if u.flag > 3 { r += dpdx(r); }\n".repeat(1500);
     accepted(&gradients);
     // Far above what it takes; quadratic algorithms take minutes.
-    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < std::time::Duration::from_secs(20),
+        "{:?}",
+        start.elapsed()
+    );
 }
