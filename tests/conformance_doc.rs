@@ -52,14 +52,16 @@ fn ids(text: &str) -> BTreeSet<String> {
                 }
                 let mut rest = &text[at + start.len()..];
                 let Some(mut last) = number(&mut rest) else { continue };
-                let mut add = |n: u32| out.insert(format!("R-{family}-{n}"));
+                let mut add = |n: u32| {
+                    out.insert(format!("R-{family}-{n}"));
+                };
                 add(last);
                 loop {
                     let (to, and) = if in_names { ("_to_", "_") } else { (" to ", "") };
                     if let Some(mut range) = rest.strip_prefix(to) {
                         range = range.strip_prefix(start.as_str()).unwrap_or(range);
                         let Some(end) = number(&mut range) else { break };
-                        (last + 1..=end).for_each(|n| drop(add(n)));
+                        (last + 1..=end).for_each(&mut add);
                         (last, rest) = (end, range);
                     } else if let Some(mut more) = rest.strip_prefix(and).filter(|_| in_names) {
                         let Some(n) = number(&mut more) else { break };
