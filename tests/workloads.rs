@@ -1,7 +1,7 @@
 //! All jobs of a directory outside of the tree, small: the same bits for interpreter, 4 and 8 lanes.
 //!
-//! `QUADRILLE_WORKLOADS=DIR cargo test --test workloads` names the directory; each of its subdirectories with a
-//! `workload.json` is a job.
+//! The directory is `../shared/workloads` if it is there, or what `QUADRILLE_WORKLOADS` names; each of its subdirectories
+//! with a `workload.json` is a job.
 
 use quadrille::job::{LoadOptions, Loaded, PrepareOptions};
 use quadrille::{Backend, CancelFlag, Device, DeviceDescriptor, Lanes};
@@ -31,8 +31,10 @@ fn render(job: &Loaded, backend: Backend, lanes: Lanes) -> (u32, u32, Vec<u8>) {
 
 #[test]
 fn every_workload_has_the_same_bits() {
-    let Some(dir) = std::env::var_os("QUADRILLE_WORKLOADS").map(PathBuf::from) else {
-        println!("skipped: QUADRILLE_WORKLOADS names no directory of jobs");
+    let named = std::env::var_os("QUADRILLE_WORKLOADS").map(PathBuf::from);
+    let beside = || Some(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/workloads")).filter(|d| d.is_dir());
+    let Some(dir) = named.or_else(beside) else {
+        println!("skipped: there is no ../shared/workloads, and QUADRILLE_WORKLOADS names no directory of jobs");
         return;
     };
     let entries = std::fs::read_dir(&dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display()));
