@@ -12,6 +12,7 @@
 
 pub mod compose;
 pub mod diagnostic;
+mod guard;
 pub mod ir;
 mod memory;
 pub mod passes;

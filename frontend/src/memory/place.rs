@@ -388,6 +388,28 @@ impl BufferPlace {
         })
     }
 
+    /// Whole elements of a runtime-sized array (R-WGSL-72): what of the bound bytes follows its offset. `None` if the
+    /// place is no array.
+    pub fn array_length(&self, b: &mut FunctionBuilder) -> Option<Value> {
+        let stride = self.shape.elements()?.stride.max(1);
+        let args: Flat = self.element.into_iter().collect();
+        let size = b.inst1(Op::BufferSize(self.reference()), &args, Kind::U32);
+        let bytes = match self.fixed {
+            0 => size,
+            fixed => {
+                let fixed = b.u32(fixed);
+                b.alu(Alu::ISub, &[size, fixed])
+            }
+        };
+        Some(if stride.is_power_of_two() {
+            let shift = b.u32(stride.trailing_zeros());
+            b.alu(Alu::ShrU, &[bytes, shift])
+        } else {
+            let stride = b.u32(stride);
+            b.alu(Alu::UDiv, &[bytes, stride])
+        })
+    }
+
     pub fn reference(&self) -> ResourceRef {
         ResourceRef {
             resource: self.resource,

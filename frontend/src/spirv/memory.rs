@@ -239,25 +239,8 @@ impl Lower<'_> {
         let Some(Place::Buffer(array)) = place.child(&mut self.b, member) else {
             return self.invalid("OpArrayLength of no buffer");
         };
-        let Some(elements) = array.shape.elements() else {
+        let Some(length) = array.array_length(&mut self.b) else {
             return self.invalid("OpArrayLength of no array");
-        };
-        let args: Flat = array.element.into_iter().collect();
-        let size = self.b.inst1(Op::BufferSize(array.reference()), &args, Kind::U32);
-        let bytes = match array.fixed {
-            0 => size,
-            fixed => {
-                let fixed = self.b.u32(fixed);
-                self.b.alu(Alu::ISub, &[size, fixed])
-            }
-        };
-        let stride = elements.stride.max(1);
-        let length = if stride.is_power_of_two() {
-            let shift = self.b.u32(stride.trailing_zeros());
-            self.b.alu(Alu::ShrU, &[bytes, shift])
-        } else {
-            let stride = self.b.u32(stride);
-            self.b.alu(Alu::UDiv, &[bytes, stride])
         };
         let kind = self.scalar_type(inst.ty)?.kind;
         let length = self.as_kind(length, kind)?;

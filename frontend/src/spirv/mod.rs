@@ -31,6 +31,7 @@ mod report;
 mod types;
 
 use crate::diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};
+use crate::guard::guarded;
 use crate::ir::{Arena, Handle, Kind, Shader, SourceText, Sources, Stage};
 use crate::wgsl::{Constants, EntryPoint, Override};
 use lower::Lower;
@@ -46,8 +47,6 @@ use types::Ty;
 /// What lies between the binding of a combined image sampler, where its texture is bound, and its sampler's.
 pub const COMBINED_SAMPLER_OFFSET: u32 = 500;
 
-/// Stack for lowering, which recurses over nested constructs, whose depth is bounded.
-const STACK: usize = 256 << 20;
 /// Lowering finds out which values outlive their bodies; then it knows.
 const MAX_RUNS: usize = 4;
 
@@ -273,24 +272,6 @@ fn into_error(failure: Failure, text: &Arc<SourceText>, ranges: &[Range<u32>]) -
             .push((range.start as usize..range.end as usize, String::new()));
     }
     ShaderError::new(failure.kind, text, diagnostic)
-}
-
-/// Runs `work` on a stack of its own that is deep enough, and makes a panic an error.
-fn guarded<T: Send>(
-    text: &Arc<SourceText>,
-    work: impl FnOnce() -> Result<T, ShaderError> + Send,
-) -> Result<T, ShaderError> {
-    let internal = |message: &str| ShaderError::new(ShaderErrorKind::Internal, text, Diagnostic::new(message));
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("spirv".into())
-            .stack_size(STACK)
-            .spawn_scoped(scope, work)
-            .map_err(|_| internal("no thread could be started to compile the shader"))?;
-        thread
-            .join()
-            .unwrap_or_else(|_| Err(internal("the compiler failed on this shader, which is a bug in it")))
-    })
 }
 
 #[cfg(test)]

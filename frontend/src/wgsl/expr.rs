@@ -422,26 +422,8 @@ impl<'m> Body<'_, 'm> {
         let Place::Buffer(place) = self.place(pointer)? else {
             return self.internal("arrayLength of a variable");
         };
-        let Some(elements) = place.shape.elements() else {
+        let Some(length) = place.array_length(&mut self.b) else {
             return self.internal("arrayLength of no array");
-        };
-        let args: Flat = place.element.into_iter().collect();
-        let size = self.b.inst1(Op::BufferSize(place.reference()), &args, Kind::U32);
-        // R-WGSL-72: what follows the offset, in whole elements.
-        let bytes = match place.fixed {
-            0 => size,
-            fixed => {
-                let fixed = self.b.u32(fixed);
-                self.b.alu(Alu::ISub, &[size, fixed])
-            }
-        };
-        let stride = elements.stride.max(1);
-        let length = if stride.is_power_of_two() {
-            let shift = self.b.u32(stride.trailing_zeros());
-            self.b.alu(Alu::ShrU, &[bytes, shift])
-        } else {
-            let stride = self.b.u32(stride);
-            self.b.alu(Alu::UDiv, &[bytes, stride])
         };
         Ok(Flat::from_slice(&[length]))
     }

@@ -4,7 +4,7 @@
 //! text ─ naga parser ─ naga validator ─ Module ─ lower(entry point, constants) ─ ir::Shader
 //!          analysis: what to inline, what is indexed dynamically
 //!          shader:   resources, overrides, spans, functions      body, expr, math, image: statements and expressions
-//!          interface: inputs and outputs                         place, types: pointers, layouts
+//!          interface: inputs and outputs                         types: layouts (pointers: crate::memory)
 //!          uniformity: may derivatives stand where they stand?
 //! ```
 //!
@@ -24,6 +24,7 @@ mod types;
 mod uniformity;
 
 use crate::diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};
+use crate::guard::guarded;
 use crate::ir::{Kind, Shader, SourceText, Stage};
 use crate::memory::place;
 use std::collections::BTreeMap;
@@ -31,8 +32,6 @@ use std::sync::Arc;
 
 /// Longest accepted text, in bytes.
 const MAX_TEXT: usize = 8 << 20;
-/// Stack for parsing and lowering: both recurse over nested constructs, whose depth naga and we bound.
-const STACK: usize = 256 << 20;
 
 /// A parsed and validated WGSL module.
 #[derive(Debug)]
@@ -196,24 +195,6 @@ impl Module {
                 .map_err(|failure| failure.into_error(&self.text))
         })
     }
-}
-
-/// Runs `work` on a stack of its own that is deep enough, and makes a panic an error.
-fn guarded<T: Send>(
-    text: &Arc<SourceText>,
-    work: impl FnOnce() -> Result<T, ShaderError> + Send,
-) -> Result<T, ShaderError> {
-    let internal = |message: &str| ShaderError::new(ShaderErrorKind::Internal, text, Diagnostic::new(message));
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .name("wgsl".into())
-            .stack_size(STACK)
-            .spawn_scoped(scope, work)
-            .map_err(|_| internal("no thread could be started to compile the shader"))?;
-        thread
-            .join()
-            .unwrap_or_else(|_| Err(internal("the compiler failed on this shader, which is a bug in it")))
-    })
 }
 
 #[cfg(test)]
