@@ -4,14 +4,16 @@
 //! at program S; `QUADRILLE_FUZZ_BUDGET=B` gives every program that loop budget.
 
 mod generate;
+mod random;
 
 use super::{Features, Interleave, Jit, JitOptions, Lanes};
 use crate::abi::{Binding, Cell, Context, Pair, RESULT_CELL, Run, TextureInfo, WidePair};
 use crate::interp::Interpreter;
 use crate::program::{Compiled, Executor, Program, ProgramKind};
-use generate::{OUTPUTS, PLANE, Rng, generate, shares};
+use generate::{OUTPUTS, PLANE, generate, shares};
 use quadrille_frontend::ir::text;
 use quadrille_frontend::passes;
+use random::Rng;
 use std::sync::Arc;
 /// A sampler of sorts: reads its arguments across the quad, so that wrong inactive lanes show.
 unsafe extern "C" fn sample(a: *const Binding, _: *const Binding, op: u64, cells: *mut Cell, lanes: u32) {
