@@ -3,6 +3,7 @@
 mod capture;
 mod copies;
 mod drawing;
+mod languages;
 mod mistakes;
 mod submissions;
 mod support;
