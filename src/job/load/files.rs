@@ -86,6 +86,12 @@ impl Files<'_> {
 
     /// A GLSL or HLSL file; what an outside compiler made of it is SPIR-V.
     fn compiled(&self, path: &Path, file: &str, at: &str) -> Result<ShaderFile, JobError> {
+        let text = files::read_text(path, MAX_SHADER_BYTES).map_err(|e| self.failed(at, e))?;
+        if includes(&text) {
+            let reason =
+                "a job's shader can't `#include`: no file outside of the job may be opened; write it into the file";
+            return Err(self.invalid(at, reason));
+        }
         let read = shader::ShaderFile::read(path, MAX_SHADER_BYTES, self.options.glslang.as_deref());
         let (language, bytes) = match read {
             Ok(shader::ShaderFile::SpirV(words)) => {
@@ -188,4 +194,37 @@ fn by_name(file: &str) -> Option<LanguageWord> {
         "asm" => LanguageWord::Assembly,
         _ => return None,
     })
+}
+
+/// Whether a text has an include directive, also one that continued lines or comments disguise.
+fn includes(text: &str) -> bool {
+    let text = text.replace("\\\r\n", "").replace("\\\n", "");
+    text.split('#').skip(1).any(|rest| {
+        let mut rest = rest.trim_start();
+        while let Some((_, after)) = rest.strip_prefix("/*").and_then(|r| r.split_once("*/")) {
+            rest = after.trim_start();
+        }
+        rest.starts_with("include")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::includes;
+
+    #[test]
+    fn include_directives_are_found_in_disguise() {
+        for text in [
+            "#include \"x\"",
+            "a\n  # include <x>",
+            "#/* */ /**/include \"x\"",
+            "#inc\\\nlude \"x\"",
+            "#\\\r\ninclude \"x\"",
+        ] {
+            assert!(includes(text), "{text}");
+        }
+        for text in ["", "#version 450\nvoid main() { int include; }", "# // include"] {
+            assert!(!includes(text), "{text}");
+        }
+    }
 }
