@@ -120,7 +120,7 @@ pub enum LogLevel {
     Error,
     /// And what works differently from what was asked.
     Warn,
-    /// And every pipeline that is compiled.
+    /// And every pipeline that `render` compiles, every job of several that `run` runs.
     Info,
 }
 
