@@ -167,6 +167,14 @@ fn put<P: PairWord, const N: usize>(
     *n += usize::from(any != 0);
 }
 
+/// The pairs of a block that is covered whole: their numbers follow one another.
+#[inline(always)]
+fn put_block<P: PairWord, const N: usize>(first: usize, (x, y): (usize, usize), out: &mut [P]) {
+    for (p, pair) in out.iter_mut().enumerate() {
+        *pair = P::new(first + p, x + 4 * (p & 1), y + (p & 6), [0xff; N]);
+    }
+}
+
 /// Walks the pairs of a small box.
 #[inline(always)]
 fn small_box<P: PairWord, const N: usize, L: Lanes>(
@@ -296,9 +304,12 @@ fn blocks<P: PairWord, const N: usize, L: Lanes>(
                 if partial >> i & 1 == 0 {
                     if clip.is_none_or(|r| r.contains(block(x, y))) {
                         full |= 1u64.checked_shl(number + i).unwrap_or(0);
-                    }
-                    for p in 0..8 {
-                        put(area, [0; N], clip, (x + 4 * (p & 1), y + (p & 6)), out, &mut n);
+                        put_block::<P, N>(area.pair_index(x, y), (x, y), &mut out[n..n + 8]);
+                        n += 8;
+                    } else {
+                        for p in 0..8 {
+                            put(area, [0; N], clip, (x + 4 * (p & 1), y + (p & 6)), out, &mut n);
+                        }
                     }
                 } else {
                     let mut row = [[zero; 3]; N];
