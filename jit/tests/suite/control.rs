@@ -257,6 +257,111 @@ pub fn exits_through_several_levels(executor: &dyn Executor) {
     });
 }
 
+/// Both sides of a branch leave, so that nobody is left behind it, in bodies of every length (long ones are skipped where
+/// no lane wants them), inside a branch, a switch's case that falls through, and a loop.
+pub fn both_sides_leave(executor: &dyn Executor) {
+    for length in [0, 1, 20] {
+        let p = cells_program(&[Kind::U32, Kind::U32], &[], |b, a| {
+            let (i, r) = (b.local("i", Kind::U32), b.local("r", Kind::U32));
+            let mixes = |b: &mut FunctionBuilder| (0..length).for_each(|_| mix(b, r, 3, 1));
+            let around = b.begin_block();
+            let switch = b.begin_switch(a[0]);
+            b.begin_case(vec![0, 1], false);
+            let c = below(b, a[1], 4);
+            b.begin_if(c);
+            mixes(b);
+            let c = below(b, a[1], 2);
+            b.begin_if(c);
+            b.break_(around);
+            b.begin_else();
+            b.break_(around);
+            b.end_if();
+            b.end_if();
+            b.end_case(true);
+            b.begin_case(vec![2], false);
+            mix(b, r, 5, 2);
+            let c = below(b, a[1], 6);
+            b.begin_if(c);
+            mixes(b);
+            let c = below(b, a[1], 5);
+            b.begin_if(c);
+            b.break_(switch);
+            b.begin_else();
+            b.break_(around);
+            b.end_if();
+            b.end_if();
+            mix(b, r, 7, 3);
+            b.end_case(false);
+            b.begin_case(vec![], true);
+            let l = b.begin_loop(LoopBound::AtMost(9));
+            let now = b.get(i);
+            let c = equals(b, now, 8);
+            b.begin_if(c);
+            b.break_(l);
+            b.end_if();
+            let c = b.alu(Alu::ULt, &[now, a[1]]);
+            b.begin_if(c);
+            mixes(b);
+            let c = equals(b, a[0], 3);
+            b.begin_if(c);
+            b.continue_(l);
+            b.begin_else();
+            b.break_(l);
+            b.end_if();
+            b.end_if();
+            mix(b, r, 11, 4);
+            b.begin_continuing();
+            increment(b, i);
+            b.end_loop(None);
+            mix(b, r, 13, 5);
+            b.end_case(false);
+            b.end_switch();
+            mix(b, r, 17, 6);
+            b.end_block();
+            mix(b, r, 19, 7);
+            vec![b.get(r)]
+        });
+        check(executor, &p, &[small(6, 5), small(7, 8)], |a| {
+            let mut r = 0;
+            let mixes = |r: &mut u32| (0..length).for_each(|_| mixed(r, 3, 1));
+            'around: {
+                'switch: {
+                    if a[0] <= 2 {
+                        if a[0] < 2 && a[1] < 4 {
+                            mixes(&mut r);
+                            break 'around;
+                        }
+                        mixed(&mut r, 5, 2);
+                        if a[1] < 6 {
+                            mixes(&mut r);
+                            if a[1] < 5 {
+                                break 'switch;
+                            }
+                            break 'around;
+                        }
+                        mixed(&mut r, 7, 3);
+                    } else {
+                        for i in 0..8 {
+                            if i < a[1] {
+                                mixes(&mut r);
+                                if a[0] == 3 {
+                                    continue;
+                                }
+                                break;
+                            }
+                            mixed(&mut r, 11, 4);
+                        }
+                        mixed(&mut r, 13, 5);
+                    }
+                }
+                mixed(&mut r, 17, 6);
+            }
+            mixed(&mut r, 19, 7);
+            r
+        });
+    }
+}
+
 /// The same switch with a selector per lane, for the draw, and constant; default first, middle, last and absent.
 pub fn switches_fall_through(executor: &dyn Executor) {
     for place in 0..4 {

@@ -364,10 +364,9 @@ impl Emitter<'_, '_> {
         self.enter(run);
         self.maybe_empty = false;
         let next = self.body(body, None)?;
-        let changed = match (next, self.exec) {
-            (Next::Falls, Exec::Mask(now)) => now != lanes,
-            _ => false,
-        };
+        // All lanes may have left by exits on both sides of a branch, too.
+        let left = if next == Next::Falls { self.exec } else { Exec::Empty };
+        let changed = matches!(left, Exec::Mask(now) if now != lanes);
         if next != Next::Ended {
             if changed {
                 self.pass_exec();
@@ -375,10 +374,10 @@ impl Emitter<'_, '_> {
             self.b.ins().jump(end, &[]);
         }
         self.enter(end);
-        Ok(match next {
-            Next::Falls if changed => self.merged_exec(),
-            Next::Falls => mask,
-            Next::Ended | Next::Emptied => Exec::Empty,
+        Ok(match left {
+            Exec::Mask(_) if changed => self.merged_exec(),
+            Exec::Mask(_) | Exec::Full => mask,
+            Exec::Empty => Exec::Empty,
         })
     }
 
