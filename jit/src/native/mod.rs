@@ -55,7 +55,7 @@ pub enum Lanes {
 }
 
 /// Options of the native back end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JitOptions {
     /// Lanes a step.
     pub lanes: Lanes,
@@ -65,6 +65,21 @@ pub struct JitOptions {
     pub interleave: Interleave,
     /// Take eight lanes even where the order in which invocations write memory shows then (law N8).
     pub relaxed: bool,
+    /// Programs of more IR instructions than this are made to be compiled fast: values wait in memory rather than in
+    /// registers, and Cranelift doesn't optimise. They run as fast, within a few hundredths.
+    pub longest: usize,
+}
+
+impl Default for JitOptions {
+    fn default() -> JitOptions {
+        JitOptions {
+            lanes: Lanes::default(),
+            features: Features::default(),
+            interleave: Interleave::default(),
+            relaxed: false,
+            longest: 3_000,
+        }
+    }
 }
 
 /// Two pairs in flight (law L4).
@@ -89,6 +104,7 @@ pub struct Jit {
     wide: bool,
     interleave: Interleave,
     relaxed: bool,
+    longest: usize,
     counts: Arc<Counts>,
     on_decline: Option<Arc<DeclineReport>>,
 }
@@ -116,6 +132,7 @@ impl Jit {
             target,
             interleave: options.interleave,
             relaxed: options.relaxed,
+            longest: options.longest,
             counts: Arc::default(),
             on_decline: None,
         })
@@ -132,7 +149,7 @@ impl Jit {
     /// # Errors
     /// As [`Executor::compile`].
     pub fn clif(&self, program: &Program, lanes: u32) -> Result<String, CompileError> {
-        Ok(emit::emit(program, &self.target, lanes, 1, 0)?
+        Ok(emit::emit(program, &self.target, lanes, 1, self.longest, 0)?
             .function
             .display()
             .to_string())
@@ -226,7 +243,11 @@ impl Jit {
     ) -> Result<Built, CompileError> {
         let start = Instant::now();
         let mut single = single.map(|why| why.0);
-        let mut emitted = emit::emit(program, &self.target, lanes, 2 - u32::from(single.is_some()), name)?;
+        let pairs = 2 - u32::from(single.is_some());
+        let mut emitted = emit::emit(program, &self.target, lanes, pairs, self.longest, name)?;
+        if !emitted.short {
+            single.get_or_insert("a long program");
+        }
         if single.is_none() {
             let doubled = match &emitted.region {
                 Some(region) => interleave::interleave(&mut emitted.function, region),
@@ -234,7 +255,7 @@ impl Jit {
             };
             if let Err(interleave::Declined(why)) = doubled {
                 single = Some(why);
-                emitted = emit::emit(program, &self.target, lanes, 1, name)?;
+                emitted = emit::emit(program, &self.target, lanes, 1, self.longest, name)?;
             }
         }
         let insts = emitted.function.dfg.num_insts();
@@ -244,7 +265,7 @@ impl Jit {
             });
         }
         let clif = perf::dump_directory().map(|_| emitted.function.display().to_string());
-        let isa = self.target.isa(insts <= OPTIMISED_INSTS);
+        let isa = self.target.isa(emitted.short && insts <= OPTIMISED_INSTS);
         let mut codegen = Codegen::for_function(emitted.function);
         let emit = start.elapsed();
         let start = Instant::now();

@@ -19,6 +19,7 @@ mod calls;
 mod control;
 mod entry;
 mod lanes;
+mod parking;
 
 use super::flow::{Flow, MAX_DEPTH};
 use super::interleave::Region;
@@ -32,6 +33,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
+use parking::Parking;
 use quadrille_frontend::ir::{Body, Function, InstId, Kind, Literal, Op, SpanId, Stmt, Value};
 use std::collections::HashMap;
 
@@ -71,9 +73,13 @@ pub(crate) struct Emitted {
     pub instructions: usize,
     /// The part to be doubled by [`interleave`](super::interleave::interleave).
     pub region: Option<Region>,
+    /// Whether the program is short enough to be optimised.
+    pub short: bool,
 }
 
 /// Translates a program for steps of `lanes` lanes.
+///
+/// Programs of more than `longest` instructions are made to be compiled fast, see [`parking`].
 ///
 /// With `pairs` 2 a fragment program has a loop over two pairs at a time ahead of that over single ones, of which the
 /// second pair is still missing: [`Emitted::region`].
@@ -82,6 +88,7 @@ pub(crate) fn emit(
     target: &Target,
     lanes: u32,
     pairs: u32,
+    longest: usize,
     name: u32,
 ) -> Result<Emitted, CompileError> {
     let f = &program.function;
@@ -96,6 +103,8 @@ pub(crate) fn emit(
         });
     }
     let rates = Rates::of(program);
+    let parking = Parking::of(f, &rates, longest);
+    let short = parking.is_none();
     let flow = Flow::of(&f.body, f.label_count, &|v| !rates.scalar(v));
     let isa: &dyn TargetIsa = &**target.isa(true);
     let mut signature = Signature::new(isa.default_call_conv());
@@ -117,6 +126,7 @@ pub(crate) fn emit(
         labels: HashMap::new(),
         constants: HashMap::new(),
         splats: HashMap::new(),
+        parking,
         env: None,
         exec: Exec::Full,
         maybe_empty: false,
@@ -127,7 +137,8 @@ pub(crate) fn emit(
         scratch_cells: CALL_CELLS,
         instructions: 0,
         call_sig: None,
-        pairs,
+        // A long program keeps the CPU busy by itself.
+        pairs: if short { pairs } else { 1 },
         region: None,
         counts: Vec::new(),
     };
@@ -149,6 +160,7 @@ pub(crate) fn emit(
         tables,
         instructions,
         region,
+        short,
     })
 }
 
@@ -272,6 +284,8 @@ struct Emitter<'p, 'b> {
     /// Constants and splats made in the current block.
     constants: HashMap<(u32, bool), cl::Value>,
     splats: HashMap<Value, cl::Value>,
+    /// Of long programs: which values wait in memory.
+    parking: Option<Parking>,
     env: Option<Env>,
     exec: Exec,
     /// Whether the mask may be empty here.
@@ -369,12 +383,12 @@ impl Emitter<'_, '_> {
         if let Some(literal) = self.f.constant(value) {
             return self.splat_bits(Self::lane_bits(literal), literal.kind == Kind::F32);
         }
-        match self.values[value.index()].expect("values are defined before they are used") {
+        if let Some(&v) = self.splats.get(&value) {
+            return v;
+        }
+        match self.held(value).expect("values are defined before they are used") {
             Val::Lane(v) => v,
             Val::Scalar(s) => {
-                if let Some(&v) = self.splats.get(&value) {
-                    return v;
-                }
                 let v = self.splat(s, self.f.kind(value));
                 self.splats.insert(value, v);
                 v
@@ -398,7 +412,10 @@ impl Emitter<'_, '_> {
         if let Some(literal) = self.f.constant(value) {
             return Some(self.literal_scalar(literal));
         }
-        match self.values[value.index()] {
+        if !self.is_scalar(value) {
+            return None;
+        }
+        match self.held(value) {
             Some(Val::Scalar(s)) => Some(s),
             _ => None,
         }
@@ -435,6 +452,7 @@ impl Emitter<'_, '_> {
 
     fn set(&mut self, value: Value, val: Val) {
         self.values[value.index()] = Some(val);
+        self.park(value, val);
     }
 
     /// Sets an instruction's result from bits loaded as a vector or scalar of integers or the kind's own type.
@@ -471,6 +489,7 @@ impl Emitter<'_, '_> {
             return Ok(());
         }
         self.instructions += 1;
+        self.forget();
         let inst = &self.f.insts[id];
         let span = inst.span;
         for value in inst.results().chain(inst.args.iter().copied()) {

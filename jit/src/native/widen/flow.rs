@@ -81,7 +81,7 @@ pub(super) fn check(steps: &[Step]) -> Result<(), Declined> {
             .filter(|s| s.is_stack())
             .map(|s| s.inst.memory_displacement64());
         // What lies above the largest frame is never full.
-        let deepest = deepest.max().unwrap_or(0).min(1 << 16);
+        let deepest = deepest.max().unwrap_or(0).min(1 << 17);
         *first = Some(State {
             full: 0,
             slots: vec![0; deepest as usize / 512 + 1],

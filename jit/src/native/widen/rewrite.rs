@@ -5,7 +5,7 @@ use super::{Declined, Step, Widened};
 use iced_x86::{Code, Encoder, FlowControl, Instruction, OpKind, Register};
 
 /// Frames above this stay at four lanes (stack probes are off).
-const MAX_FRAME: u64 = 64 * 1024;
+const MAX_FRAME: u64 = 128 * 1024;
 const VZEROUPPER: [u8; 3] = [0xc5, 0xf8, 0x77];
 /// `and rsp, -32`
 const ALIGN_FRAME: [u8; 4] = [0x48, 0x83, 0xe4, 0xe0];
