@@ -2,6 +2,7 @@
 
 use super::encoder::{CommandEncoder, EncodeError};
 use super::label::Label;
+use super::query::{QuerySet, QueryType};
 use super::record::{ColorRecord, DepthStencilRecord, PassRecord};
 use super::texture::{TextureView, TextureViewDimension};
 use super::usage::TextureUsages;
@@ -139,6 +140,20 @@ pub struct RenderPassDescriptor<'a> {
     pub resolve_mode: ResolveMode,
     /// Where depth and stencil are resolved to, which WebGPU doesn't have.
     pub depth_stencil_resolve: Option<DepthStencilResolve<'a>>,
+    /// The set of [`begin_occlusion_query`](crate::RenderPass::begin_occlusion_query).
+    pub occlusion_query_set: Option<&'a QuerySet>,
+    /// Size of a pass without attachments (R-RAST-28): only what shaders store, and queries, come of it. Its pipelines have
+    /// one sample, or `forced_samples`. WebGPU has no such pass.
+    pub without_attachments: Option<PassExtent>,
+}
+
+/// What a pass without attachments renders to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassExtent {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
 }
 
 /// Resolves the samples of depth and stencil, which have no average.
@@ -210,9 +225,17 @@ impl Attachments<'_> {
             .as_ref()
             .map(|a| self.depth_stencil(a, d.layered, &mut shape))
             .transpose()?;
-        let Some((size, samples, _)) = shape else {
-            return Err(self.wrong("it has no attachment"));
+        let (size, samples) = match (shape, d.without_attachments) {
+            (Some((size, samples, _)), None) => (size, samples),
+            (None, Some(extent)) => self.extent(extent)?,
+            (Some(_), Some(_)) => return Err(self.wrong("it has attachments, but says `without_attachments`")),
+            (None, None) => {
+                return Err(self.wrong("it has no attachment; `without_attachments` gives the size of such a pass"));
+            }
         };
+        if let Some(set) = d.occlusion_query_set {
+            self.occlusion(set)?;
+        }
         if let Some(r) = &d.depth_stencil_resolve {
             let Some(a) = &d.depth_stencil_attachment else {
                 return Err(self.wrong("depth and stencil can't be resolved, for there is no such attachment"));
@@ -221,21 +244,30 @@ impl Attachments<'_> {
         }
         self.distinct(&colors)?;
         Ok(PassRecord {
-            label: self.label.clone(),
-            size,
-            samples,
             colors,
             depth_stencil,
             resolve_mode: d.resolve_mode,
             depth_stencil_resolve: d.depth_stencil_resolve.map(|r| (r.view.clone(), r.depth, r.stencil)),
-            pipelines: Vec::new(),
-            bindings: Vec::new(),
-            vertex_buffers: Vec::new(),
-            index_buffers: Vec::new(),
-            states: Vec::new(),
-            viewport_slots: Vec::new(),
-            draws: Vec::new(),
+            ..PassRecord::new(self.label.clone(), size, samples)
         })
+    }
+
+    fn extent(&self, e: PassExtent) -> Result<((u32, u32), u32), EncodeError> {
+        let most = self.encoder.device.limits.max_texture_dimension_2d;
+        if !(1..=most).contains(&e.width) || !(1..=most).contains(&e.height) {
+            return Err(self.wrong(format!("it is {} x {}; both are 1 to {most}", e.width, e.height)));
+        }
+        Ok(((e.width, e.height), 1))
+    }
+
+    fn occlusion(&self, set: &QuerySet) -> Result<(), EncodeError> {
+        if set.device_id() != self.encoder.device.id {
+            return Err(self.wrong(format!("query set {} belongs to another device", set.label())));
+        }
+        if set.ty() != QueryType::Occlusion {
+            return Err(self.wrong(format!("query set {} has no occlusion queries", set.label())));
+        }
+        Ok(())
     }
 
     /// An attachment: of this device, one level of one layer, and of the others' size.

@@ -4,11 +4,13 @@ use super::attachment::RenderPassDescriptor;
 use super::buffer::{Buffer, BufferError};
 use super::device::{Device, Shared};
 use super::label::Label;
+use super::query::QuerySet;
 use super::record::{BufferRange, BufferRows, Command, TextureRegion};
 use super::render_pass::RenderPass;
 use super::texture::{Extent3d, Texture, TextureError};
 use super::usage::{BufferUsages, TextureUsages};
 use quadrille_raster::format::{Aspect, TextureFormat};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Why a command was refused; nothing was recorded.
@@ -230,6 +232,51 @@ impl CommandEncoder {
             offset,
             size,
         }));
+        Ok(())
+    }
+
+    /// Writes the results of queries to a buffer, each number a u64; queries that were never executed are zeros. The
+    /// offset is a multiple of 8.
+    pub fn resolve_query_set(
+        &mut self,
+        set: &QuerySet,
+        queries: Range<u32>,
+        destination: &Buffer,
+        destination_offset: u64,
+    ) -> Result<(), EncodeError> {
+        self.own_buffer(destination)?;
+        if set.device_id() != self.device.id {
+            return Err(self.wrong(format!("query set {} belongs to another device", set.label())));
+        }
+        if queries.start > queries.end || queries.end > set.count() {
+            return Err(self.wrong(format!(
+                "queries {} to {} of set {}, which has {}",
+                queries.start,
+                queries.end,
+                set.label(),
+                set.count()
+            )));
+        }
+        destination.require(BufferUsages::QUERY_RESOLVE, "resolving queries to it")?;
+        if !destination_offset.is_multiple_of(8) {
+            return Err(self.wrong(format!(
+                "results of queries are to go to byte {destination_offset} of buffer {}; a multiple of 8 is needed",
+                destination.label()
+            )));
+        }
+        let count = queries.end - queries.start;
+        let size = u64::from(count) * u64::from(set.ty().words()) * 8;
+        destination.range("results of queries", destination_offset, size)?;
+        self.commands.push(Command::ResolveQueries {
+            set: set.clone(),
+            first: queries.start,
+            count,
+            destination: BufferRange {
+                buffer: destination.clone(),
+                offset: destination_offset,
+                size,
+            },
+        });
         Ok(())
     }
 

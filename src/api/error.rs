@@ -5,6 +5,7 @@
 use super::device::DeviceError;
 use super::encoder::EncodeError;
 use super::pipeline::RenderPipelineError;
+use super::query::QueryError;
 use super::shader::ShaderError;
 use super::submit::SubmitError;
 use super::{BindError, BufferError, SamplerError, TextureError};
@@ -35,6 +36,9 @@ pub enum Error {
     /// A pipeline.
     #[error(transparent)]
     Pipeline(#[from] RenderPipelineError),
+    /// A query set.
+    #[error(transparent)]
+    Query(#[from] QueryError),
     /// Recording commands.
     #[error(transparent)]
     Encode(#[from] EncodeError),

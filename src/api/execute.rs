@@ -40,6 +40,24 @@ pub(super) fn run(
             Command::CopyBufferToTexture { source, destination } => buffer_to_texture(source, destination)?,
             Command::CopyTextureToBuffer { source, destination } => texture_to_buffer(source, destination)?,
             Command::CopyTexture { source, destination } => copy_texture(source, destination)?,
+            Command::ResolveQueries {
+                set,
+                first,
+                count,
+                destination,
+            } => {
+                let bytes: Vec<u8> = set
+                    .numbers(*first, *count)
+                    .iter()
+                    .flat_map(|n| n.to_le_bytes())
+                    .collect();
+                let at = destination
+                    .buffer
+                    .range("results of queries", destination.offset, bytes.len() as u64)?;
+                if let Some(place) = destination.buffer.bytes_mut().get_mut(at) {
+                    place.copy_from_slice(&bytes);
+                }
+            }
         }
         progress.done.fetch_add(1, Ordering::Relaxed);
     }

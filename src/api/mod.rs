@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Device ─ Buffer, Texture ─ TextureView, Sampler, ShaderModule
-//!    │       BindGroupLayout ─ PipelineLayout      BindGroup            RenderPipeline
+//!    │       BindGroupLayout ─ PipelineLayout      BindGroup            RenderPipeline, QuerySet
 //!    └─ CommandEncoder ─ RenderPass ─ CommandBuffer ─► Queue::submit ─► execute.rs ─► raster
 //! ```
 //!
@@ -22,7 +22,9 @@ mod execute;
 mod label;
 mod layout;
 mod limits;
+mod pass_queries;
 mod pipeline;
+mod query;
 mod queue;
 mod record;
 mod render;
@@ -36,8 +38,8 @@ mod turn;
 mod usage;
 
 pub use attachment::{
-    Color, DepthStencilResolve, LoadOp, Operations, RenderPassColorAttachment, RenderPassDepthStencilAttachment,
-    RenderPassDescriptor, StoreOp,
+    Color, DepthStencilResolve, LoadOp, Operations, PassExtent, RenderPassColorAttachment,
+    RenderPassDepthStencilAttachment, RenderPassDescriptor, StoreOp,
 };
 pub use bind_group::{BindError, BindGroup, BindGroupDescriptor, BindGroupEntry, BindingResource, BufferBinding};
 pub use buffer::{Buffer, BufferDescriptor, BufferError, BufferInitDescriptor};
@@ -56,6 +58,7 @@ pub use layout::{
 };
 pub use limits::Limits;
 pub use pipeline::{FragmentState, RenderPipeline, RenderPipelineDescriptor, RenderPipelineError, VertexState};
+pub use query::{PipelineStatisticsTypes, QueryError, QuerySet, QuerySetDescriptor, QueryType};
 pub use queue::{OutputSlice, Queue, SubmitOptions};
 pub use record::ViewportSlot;
 pub use render_pass::RenderPass;

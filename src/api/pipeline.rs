@@ -393,9 +393,6 @@ impl Device {
         {
             return Err("the depth bias is not finite".into());
         }
-        if targets.iter().all(Option::is_none) && d.depth_stencil.is_none() {
-            return Err("it has neither a colour target nor depth or stencil, so it could draw nothing".into());
-        }
         Ok(())
     }
 

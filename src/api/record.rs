@@ -5,6 +5,7 @@ use super::bind_group::BindGroup;
 use super::buffer::Buffer;
 use super::label::Label;
 use super::pipeline::{RenderPipeline, VertexFootprint};
+use super::query::{ActiveQueries, QueryRecord, QuerySet};
 use super::texture::{Extent3d, Texture, TextureView};
 use quadrille_raster::format::Aspect;
 use quadrille_raster::pipeline::{IndexFormat, VertexStepMode};
@@ -31,6 +32,13 @@ pub(super) enum Command {
     CopyTexture {
         source: TextureRegion,
         destination: TextureRegion,
+    },
+    ResolveQueries {
+        set: QuerySet,
+        first: u32,
+        count: u32,
+        /// As many bytes as the results have.
+        destination: BufferRange,
     },
 }
 
@@ -87,7 +95,35 @@ pub(super) struct PassRecord {
     pub states: Vec<StateRecord>,
     /// Viewports and scissors of slots 1, 2, ...
     pub viewport_slots: Vec<Vec<ViewportSlot>>,
+    /// Every query that is begun, once.
+    pub queries: Vec<QueryRecord>,
+    /// Counters of the draws: which queries each is part of.
+    pub counters: Vec<ActiveQueries>,
     pub draws: Vec<DrawRecord>,
+}
+
+impl PassRecord {
+    /// A pass of that size without attachments and draws.
+    pub fn new(label: Label, size: (u32, u32), samples: u32) -> PassRecord {
+        PassRecord {
+            label,
+            size,
+            samples,
+            colors: Vec::new(),
+            depth_stencil: None,
+            resolve_mode: ResolveMode::default(),
+            depth_stencil_resolve: None,
+            pipelines: Vec::new(),
+            bindings: Vec::new(),
+            vertex_buffers: Vec::new(),
+            index_buffers: Vec::new(),
+            states: Vec::new(),
+            viewport_slots: Vec::new(),
+            queries: Vec::new(),
+            counters: Vec::new(),
+            draws: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -148,6 +184,8 @@ pub(super) struct DrawRecord {
     /// Into `index_buffers`, for indexed draws.
     pub index_buffer: Option<usize>,
     pub state: usize,
+    /// Into `counters`, for draws in queries.
+    pub counter: Option<usize>,
     pub kind: DrawKind,
 }
 

@@ -11,6 +11,7 @@ use super::cancel::CancelFlag;
 use super::device::Shared;
 use super::label::Label;
 use super::pipeline::RenderPipeline;
+use super::query;
 use super::record::{BindingRecord, BufferRange, DrawKind, DrawNumbers, DrawRecord, PassRecord};
 use super::stats::SubmitStats;
 use super::submit::SubmitError;
@@ -77,7 +78,7 @@ pub(super) fn run(
             more_viewports: state.slots.checked_sub(1).map_or(&[], |i| &viewports[i]),
             stencil_reference: state.stencil_reference,
             blend_constant: state.blend_constant.to_array().map(|c| c as f32),
-            counter: None,
+            counter: draw.counter.map(|c| c as u32),
         });
     }
     let pass = Pass {
@@ -92,6 +93,7 @@ pub(super) fn run(
         ..PassOptions::default()
     };
     let done = pass::execute(&device.pool, &device.pass_memory, &pass, &options).map_err(|e| error(record, e))?;
+    query::store(&record.queries, &record.counters, &done.counters);
     stats.add_pass(pass.draws.len() as u64, &done);
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::encoder::{CommandEncoder, EncodeError};
 use super::label::Label;
 use super::layout::BindingType;
 use super::pipeline::RenderPipeline;
+use super::query::{ActiveQueries, QuerySet};
 use super::record::{
     BindingRecord, BufferRange, Command, DrawKind, DrawNumbers, DrawRecord, PassRecord, StateRecord, ViewportSlot,
     index_bytes,
@@ -15,7 +16,6 @@ use super::texture::TextureView;
 use super::usage::BufferUsages;
 use quadrille_raster::format::TextureFormat;
 use quadrille_raster::pipeline::IndexFormat;
-use quadrille_raster::texture::ResolveMode;
 use std::ops::Range;
 
 /// Records draws into its encoder, until it is ended or dropped.
@@ -24,7 +24,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct RenderPass<'e> {
     encoder: &'e mut CommandEncoder,
-    record: PassRecord,
+    pub(super) record: PassRecord,
     pipeline: Option<RenderPipeline>,
     groups: Vec<Option<(BindGroup, Vec<u32>)>>,
     vertex_buffers: Vec<Option<BufferRange>>,
@@ -32,6 +32,9 @@ pub struct RenderPass<'e> {
     state: StateRecord,
     /// Zeros where nothing was set.
     immediates: Vec<u8>,
+    pub(super) occlusion_query_set: Option<QuerySet>,
+    /// Queries that are going on.
+    pub(super) active: ActiveQueries,
     /// What changed since the last draw.
     stale: Stale,
 }
@@ -66,6 +69,8 @@ impl<'e> RenderPass<'e> {
             encoder,
             record,
             immediates,
+            occlusion_query_set: d.occlusion_query_set.cloned(),
+            active: ActiveQueries::default(),
             pipeline: None,
             groups: Vec::new(),
             vertex_buffers: Vec::new(),
@@ -81,14 +86,14 @@ impl<'e> RenderPass<'e> {
         })
     }
 
-    fn wrong(&self, what: impl Into<String>) -> EncodeError {
+    pub(super) fn wrong(&self, what: impl Into<String>) -> EncodeError {
         EncodeError::Pass {
             label: self.record.label.clone(),
             what: what.into(),
         }
     }
 
-    fn own(&self, device: u64, kind: &str, label: &Label) -> Result<(), EncodeError> {
+    pub(super) fn own(&self, device: u64, kind: &str, label: &Label) -> Result<(), EncodeError> {
         if device == self.encoder.device.id {
             return Ok(());
         }
@@ -609,12 +614,19 @@ impl<'e> RenderPass<'e> {
         if self.stale.state {
             r.states.push(self.state);
         }
+        let counter = (self.active != ActiveQueries::default()).then(|| {
+            if r.counters.last() != Some(&self.active) {
+                r.counters.push(self.active);
+            }
+            r.counters.len() - 1
+        });
         r.draws.push(DrawRecord {
             pipeline,
             bindings: r.bindings.len() - 1,
             vertex_buffers: r.vertex_buffers.len() - 1,
             index_buffer: indexed.then(|| r.index_buffers.len() - 1),
             state: r.states.len() - 1,
+            counter,
             kind,
         });
         self.stale = Stale {
@@ -629,22 +641,7 @@ impl<'e> RenderPass<'e> {
 
 impl Drop for RenderPass<'_> {
     fn drop(&mut self) {
-        let empty = PassRecord {
-            label: Label::default(),
-            size: (0, 0),
-            samples: 1,
-            colors: Vec::new(),
-            depth_stencil: None,
-            resolve_mode: ResolveMode::default(),
-            depth_stencil_resolve: None,
-            pipelines: Vec::new(),
-            bindings: Vec::new(),
-            vertex_buffers: Vec::new(),
-            index_buffers: Vec::new(),
-            states: Vec::new(),
-            viewport_slots: Vec::new(),
-            draws: Vec::new(),
-        };
+        let empty = PassRecord::new(Label::default(), (0, 0), 1);
         let record = std::mem::replace(&mut self.record, empty);
         self.encoder.commands.push(Command::RenderPass(Box::new(record)));
     }

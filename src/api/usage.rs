@@ -21,6 +21,8 @@ bitflags! {
         const STORAGE = 1 << 5;
         /// Arguments of indirect draws.
         const INDIRECT = 1 << 6;
+        /// Destination of query results.
+        const QUERY_RESOLVE = 1 << 7;
     }
 
     /// What a texture may be used for.

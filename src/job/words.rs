@@ -4,8 +4,8 @@
 
 use crate::{
     AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FilterMode, FrontFace, IndexFormat,
-    LineMode, LogicOperation, PointMode, PrimitiveTopology, ProvokingVertex, Reduction, ResolveMode, Rules,
-    StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
+    LineMode, LogicOperation, PipelineStatisticsTypes, PointMode, PrimitiveTopology, ProvokingVertex, Reduction,
+    ResolveMode, Rules, StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
 };
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -91,6 +91,16 @@ word_tables! {
     "filter" FilterMode {
         Nearest = "nearest",
         Linear = "linear",
+    }
+}
+
+impl Word for PipelineStatisticsTypes {
+    const WHAT: &'static str = "pipeline statistic";
+    fn all() -> impl Iterator<Item = Self> {
+        PipelineStatisticsTypes::NAMES.into_iter().map(|(one, _)| one)
+    }
+    fn text(self) -> &'static str {
+        self.names().next().unwrap_or_default()
     }
 }
 

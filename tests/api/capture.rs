@@ -1,7 +1,7 @@
 //! Captures: what was submitted is a job file that gives the same bits.
 
 use super::support::*;
-use quadrille::job::{LoadOptions, PrepareOptions, load};
+use quadrille::job::{Batch, LoadOptions, PrepareOptions, Status, load};
 use quadrille::*;
 use std::path::PathBuf;
 
@@ -160,4 +160,114 @@ fn a_dropped_capture_writes_nothing() {
     assert!(!path.exists());
     again.finish().expect("is written, without passes");
     says(device.capture(".."), &["names no file"]);
+}
+
+/// Queries, and a pass without attachments, come back from the job.
+#[test]
+fn queries_are_captured() {
+    let directory = Directory::new("queries");
+    let path = directory.0.join("queries.json");
+    let device = device();
+    let text = "
+        @vertex fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4f {
+            return vec4f(f32(i & 1u) * 4.0 - 1.0, f32(i >> 1u) * 4.0 - 1.0, 0.5, 1.0);
+        }
+        @fragment fn fs() {}";
+    let module = module(&device, text);
+    let pipeline = device
+        .create_render_pipeline(&RenderPipelineDescriptor {
+            label: Some("counted"),
+            ..RenderPipelineDescriptor::new(
+                VertexState::new(&module, "vs", &[]),
+                Some(FragmentState::new(&module, "fs", &[])),
+            )
+        })
+        .expect("a pipeline");
+    let set = |label, ty| {
+        let descriptor = QuerySetDescriptor {
+            label: Some(label),
+            ty,
+            count: 2,
+        };
+        device.create_query_set(&descriptor).expect("a query set")
+    };
+    let types =
+        PipelineStatisticsTypes::VERTEX_SHADER_INVOCATIONS | PipelineStatisticsTypes::FRAGMENT_SHADER_INVOCATIONS;
+    let (samples, work) = (
+        set("samples", QueryType::Occlusion),
+        set("work", QueryType::PipelineStatistics(types)),
+    );
+    let results = device
+        .create_buffer(&BufferDescriptor {
+            label: Some("results"),
+            size: 64,
+            usage: BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC,
+        })
+        .expect("a buffer");
+    let capture = device.capture(&path).expect("begins");
+    let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
+    let mut pass = encoder
+        .begin_render_pass(&RenderPassDescriptor {
+            occlusion_query_set: Some(&samples),
+            without_attachments: Some(PassExtent { width: 12, height: 5 }),
+            ..RenderPassDescriptor::default()
+        })
+        .expect("a pass");
+    pass.set_pipeline(&pipeline).expect("fits");
+    pass.begin_occlusion_query(1).expect("begins");
+    pass.draw(0..3, 0..1).expect("draws");
+    pass.begin_pipeline_statistics_query(&work, 0).expect("begins");
+    pass.set_scissor_rect(2, 1, 3, 4).expect("inside");
+    pass.draw(0..3, 0..2).expect("draws");
+    pass.end_occlusion_query().expect("goes on");
+    pass.draw(0..3, 0..1).expect("draws");
+    // Mistakes change nothing.
+    assert!(pass.end_occlusion_query().is_err(), "none goes on");
+    assert!(pass.begin_occlusion_query(1).is_err(), "begun in this pass already");
+    assert!(pass.begin_occlusion_query(2).is_err(), "there are two");
+    assert!(pass.begin_pipeline_statistics_query(&work, 1).is_err(), "one goes on");
+    assert!(
+        pass.begin_pipeline_statistics_query(&samples, 0).is_err(),
+        "no statistics"
+    );
+    pass.end();
+    assert!(
+        encoder.resolve_query_set(&samples, 0..3, &results, 0).is_err(),
+        "there are two"
+    );
+    assert!(
+        encoder.resolve_query_set(&samples, 0..2, &results, 4).is_err(),
+        "not a multiple of 8"
+    );
+    assert!(
+        encoder.resolve_query_set(&work, 0..2, &results, 40).is_err(),
+        "32 bytes don't fit"
+    );
+    encoder.resolve_query_set(&samples, 0..2, &results, 8).expect("fits");
+    encoder.resolve_query_set(&work, 0..2, &results, 32).expect("fits");
+    device.queue().submit([encoder.finish()]).expect("runs");
+    capture.finish().expect("written");
+    let numbers = |bytes: Vec<u8>| -> Vec<u64> {
+        let (words, _) = bytes.as_chunks::<8>();
+        words.iter().map(|&w| u64::from_le_bytes(w)).collect()
+    };
+    let got = numbers(results.read().expect("readable"));
+    assert_eq!(got, [0, 0, 60 + 24, 0, 9, 36, 0, 0]);
+    assert_eq!(samples.read(), [0, 84]);
+    let text = std::fs::read_to_string(&path).expect("readable");
+    let mut job: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let name = job["buffers"]
+        .as_object()
+        .and_then(|b| b.keys().next())
+        .expect("the results")
+        .clone();
+    job["expect"] = serde_json::json!([{ "buffer": name, "u64": got }]);
+    std::fs::write(&path, job.to_string()).expect("written");
+    let batch = Batch {
+        device: &device,
+        out_dir: None,
+        options: PrepareOptions::default(),
+    };
+    let outcome = batch.run(&path, &CancelFlag::new());
+    assert_eq!(outcome.status, Status::Pass, "{:?}", outcome.message);
 }

@@ -113,10 +113,6 @@ fn mistakes_in_shaders_and_pipelines_are_named() {
         ),
         &["'mine'", "location 0"],
     );
-    says(
-        with(vertex, Some(FragmentState::new(&module, "fs", &[]))),
-        &["'mine'", "neither"],
-    );
     let depth = [Some(ColorTargetState::new(TextureFormat::Depth32Float))];
     says(
         with(vertex, Some(FragmentState::new(&module, "fs", &depth))),

@@ -306,7 +306,8 @@ impl<'a> Execution<'a> {
         let pieces = plan(self.draws.iter().zip(&self.pass.draws).map(|((p, state, _), d)| {
             let first = *state as usize;
             let views = &self.states[first..first + self.states[first].viewports as usize];
-            let empty = views.iter().all(|s| s.rect.is_empty());
+            // What is counted happens before the scissor, too.
+            let empty = d.counter.is_none() && views.iter().all(|s| s.rect.is_empty());
             if empty { (0, 0) } else { (p.len(), d.instance_count) }
         }));
         // A chunk's memory grows with its primitives; budget and chunk size are constants, so rounds are the same

@@ -50,7 +50,14 @@ impl Attachments {
             .flatten()
             .map(|c| &c.view)
             .chain(pass.depth_stencil.iter().map(|d| &d.view));
-        let samples = views.clone().next().map_or(1, TextureView::samples);
+        // Without attachments (R-RAST-28) the pipelines say it, all the same.
+        let drawn = || pass.draws.first().map(|d| d.pipeline.planes.samples);
+        let samples = views
+            .clone()
+            .next()
+            .map(TextureView::samples)
+            .or_else(drawn)
+            .unwrap_or(1);
         let planes = PlaneLayout::new(&colors, depth_stencil, samples);
         let edge = planes.tile_edge;
         let cells = (edge * edge / 8) as usize;

@@ -4,6 +4,7 @@ use super::Recorder;
 use super::objects::aspect;
 use crate::api::attachment::{Color, LoadOp, Operations, StoreOp};
 use crate::api::buffer::Buffer;
+use crate::api::query::QueryType;
 use crate::api::record::{BufferRange, BufferRows, Command, DrawKind, DrawRecord, PassRecord, TextureRegion};
 use crate::api::texture::{Texture, TextureView};
 use quadrille_raster::format::TextureFormat;
@@ -39,6 +40,18 @@ impl Recorder {
                 "buffer": self.rows(destination, &mut writes)?,
                 "texture": self.region(source, &mut writes)?,
                 "size": size(source),
+            } }),
+            Command::ResolveQueries {
+                set,
+                first,
+                count,
+                destination,
+            } => json!({ "resolveQuerySet": {
+                "querySet": self.objects.query_set(set),
+                "firstQuery": first,
+                "queryCount": count,
+                "destination": self.buffer(&destination.buffer, &mut writes),
+                "destinationOffset": destination.offset,
             } }),
             Command::CopyTexture { source, destination } => json!({ "copyTextureToTexture": {
                 "source": self.region(source, &mut writes)?,
@@ -138,12 +151,35 @@ impl Recorder {
             }
             pass["depthStencilAttachment"] = a;
         }
+        if p.colors.iter().all(Option::is_none) && p.depth_stencil.is_none() {
+            let (width, height) = p.size;
+            pass["withoutAttachments"] = json!({ "size": [width, height] });
+        }
+        self.queries(p, &mut pass)?;
         let mut draws = Vec::with_capacity(p.draws.len());
         for draw in &p.draws {
             draws.push(self.draw(p, draw, writes)?);
         }
         pass["draws"] = draws.into();
         Ok(pass)
+    }
+
+    /// Says which set occlusion queries are of. A job names queries by draws, so each must have one.
+    fn queries(&mut self, p: &PassRecord, pass: &mut Value) -> Result<(), String> {
+        for (place, query) in p.queries.iter().enumerate() {
+            if query.set.ty() == QueryType::Occlusion {
+                pass["occlusionQuerySet"] = self.objects.query_set(&query.set).into();
+            }
+            let counted = p.draws.iter().filter_map(|d| d.counter);
+            if !counted.into_iter().any(|c| p.counters[c].places().any(|q| q == place)) {
+                return Err(format!(
+                    "query {} of set {} counts no draw",
+                    query.index,
+                    query.set.label()
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn range(&mut self, range: &BufferRange, writes: &mut Vec<Value>) -> Value {
@@ -193,6 +229,15 @@ impl Recorder {
             DrawKind::Indirect(range) => {
                 let arguments = self.range(range, writes);
                 set("indirect", arguments);
+            }
+        }
+        if let Some(active) = d.counter.map(|c| p.counters[c]) {
+            if let Some(query) = active.occlusion.map(|q| &p.queries[q]) {
+                set("occlusionQuery", query.index.into());
+            }
+            if let Some(query) = active.statistics.map(|q| &p.queries[q]) {
+                let name = self.objects.query_set(&query.set);
+                set("statisticsQuery", json!({ "querySet": name, "index": query.index }));
             }
         }
         let state = &p.states[d.state];

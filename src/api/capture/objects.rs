@@ -5,6 +5,7 @@ use crate::api::bind_group::{BindGroup, Bound};
 use crate::api::buffer::Buffer;
 use crate::api::label::Label;
 use crate::api::pipeline::{Described, RenderPipeline};
+use crate::api::query::{QuerySet, QueryType};
 use crate::api::sampler::Sampler;
 use crate::api::shader::ShaderModule;
 use crate::api::texture::{Texture, TextureView, TextureViewDimension};
@@ -86,6 +87,21 @@ impl Objects {
             written,
         };
         self.buffers.insert(b.id(), resource);
+        name
+    }
+
+    /// The name of a query set.
+    pub fn query_set(&mut self, set: &QuerySet) -> String {
+        let name = name(set.label(), set.id());
+        let mut described = json!({ "count": set.count() });
+        match set.ty() {
+            QueryType::Occlusion => described["type"] = "occlusion".into(),
+            QueryType::PipelineStatistics(types) => {
+                described["type"] = "pipeline-statistics".into();
+                described["statistics"] = types.names().collect();
+            }
+        }
+        self.add("querySets", &name, described);
         name
     }
 

@@ -25,6 +25,15 @@ impl Prepared<'_> {
                 .clear_buffer(self.buffer(&c.buffer, &at)?, c.offset, c.size)
                 .map_err(|e| self.loaded.failed(at, e))?;
         }
+        if let Some(r) = &p.resolve_query_set {
+            let at = format!("{at}.resolveQuerySet");
+            let (set, destination) = (self.query_set(&r.query_set, &at)?, self.buffer(&r.destination, &at)?);
+            let count = r.query_count.unwrap_or(set.count().saturating_sub(r.first_query));
+            let queries = r.first_query..r.first_query.saturating_add(count);
+            encoder
+                .resolve_query_set(set, queries, destination, r.destination_offset)
+                .map_err(|e| self.loaded.failed(at, e))?;
+        }
         if let Some(c) = &p.copy_buffer_to_texture {
             let at = format!("{at}.copyBufferToTexture");
             let (rows, place) = (self.rows(&c.buffer, &at)?, self.place(&c.texture.0, &at)?);

@@ -6,15 +6,23 @@ use crate::job::model::{self, Float, Subresource};
 use crate::job::prepare::Prepared;
 use crate::job::words::{LoadWord, StoreWord};
 use crate::{
-    Color, CommandEncoder, CommandEncoderDescriptor, DepthStencilResolve, Error, LoadOp, Operations, RenderPass,
-    RenderPassColorAttachment, RenderPassDepthStencilAttachment, RenderPassDescriptor, StoreOp, TextureDimension,
-    TextureFormat, TextureView, TextureViewDescriptor, TextureViewDimension, ViewportSlot,
+    Color, CommandEncoder, CommandEncoderDescriptor, DepthStencilResolve, EncodeError, Error, LoadOp, Operations,
+    PassExtent, QuerySet, RenderPass, RenderPassColorAttachment, RenderPassDepthStencilAttachment,
+    RenderPassDescriptor, StoreOp, TextureDimension, TextureFormat, TextureView, TextureViewDescriptor,
+    TextureViewDimension, ViewportSlot,
 };
 
 /// Views of an attachment and of what it is resolved to.
 struct Views {
     view: TextureView,
     resolve: Option<TextureView>,
+}
+
+/// Queries that the last draw was part of.
+#[derive(Default)]
+struct Counted<'d> {
+    occlusion: Option<u32>,
+    statistics: Option<&'d model::Query>,
 }
 
 impl Prepared<'_> {
@@ -30,8 +38,10 @@ impl Prepared<'_> {
         for (i, pass) in self.loaded.job.passes.iter().enumerate() {
             let at = format!("passes[{i}]");
             let commands = pass.commands();
-            let renders =
-                pass.draws.is_some() || !pass.color_attachments.is_empty() || pass.depth_stencil_attachment.is_some();
+            let renders = pass.draws.is_some()
+                || !pass.color_attachments.is_empty()
+                || pass.depth_stencil_attachment.is_some()
+                || pass.without_attachments.is_some();
             if commands.len() + usize::from(renders) != 1 {
                 let reason = "a pass has either attachments and draws, or one copy, clear, write or resolve";
                 return Err(self.loaded.invalid(at, reason));
@@ -137,6 +147,10 @@ impl Prepared<'_> {
             }
         });
         let resolve = depth_stencil.as_ref().and_then(|(d, _, r)| Some((d, r.as_ref()?)));
+        let occlusion_query_set = match &p.occlusion_query_set {
+            Some(name) => Some(self.query_set(name, &format!("{at}.occlusionQuerySet"))?),
+            None => None,
+        };
         let label = if p.label.is_empty() { at } else { &p.label };
         let mut pass = encoder
             .begin_render_pass(&RenderPassDescriptor {
@@ -144,6 +158,11 @@ impl Prepared<'_> {
                 color_attachments: &colors,
                 depth_stencil_attachment,
                 layered: p.is_layered(),
+                occlusion_query_set,
+                without_attachments: p.without_attachments.as_ref().map(|e| PassExtent {
+                    width: e.size[0].div_ceil(self.scale),
+                    height: e.size[1].div_ceil(self.scale),
+                }),
                 resolve_mode: p.resolve_mode,
                 depth_stencil_resolve: resolve.map(|(d, view)| DepthStencilResolve {
                     view,
@@ -152,10 +171,51 @@ impl Prepared<'_> {
                 }),
             })
             .map_err(|e| self.loaded.failed(at, e))?;
+        let mut counted = Counted::default();
         for (i, draw) in p.draws.iter().flatten().enumerate() {
-            self.record_draw(&mut pass, draw, &|| format!("{at}.draws[{i}]"))?;
+            let at = || format!("{at}.draws[{i}]");
+            self.record_queries(&mut pass, draw, &mut counted, &at)?;
+            self.record_draw(&mut pass, draw, &at)?;
         }
         Ok(())
+    }
+
+    /// Ends and begins queries where a draw names others than the one before.
+    fn record_queries<'d>(
+        &self,
+        pass: &mut RenderPass<'_>,
+        d: &'d model::Draw,
+        counted: &mut Counted<'d>,
+        at: &dyn Fn() -> String,
+    ) -> Result<(), JobError> {
+        let failed = |e: EncodeError| self.loaded.failed(at(), e);
+        if counted.occlusion != d.occlusion_query {
+            if counted.occlusion.is_some() {
+                pass.end_occlusion_query().map_err(failed)?;
+            }
+            if let Some(index) = d.occlusion_query {
+                pass.begin_occlusion_query(index).map_err(failed)?;
+            }
+            counted.occlusion = d.occlusion_query;
+        }
+        let statistics = d.statistics_query.as_ref();
+        if counted.statistics != statistics {
+            if counted.statistics.is_some() {
+                pass.end_pipeline_statistics_query().map_err(failed)?;
+            }
+            if let Some(query) = statistics {
+                let set = self.query_set(&query.query_set, &at())?;
+                pass.begin_pipeline_statistics_query(set, query.index).map_err(failed)?;
+            }
+            counted.statistics = statistics;
+        }
+        Ok(())
+    }
+
+    pub(super) fn query_set(&self, name: &str, at: &str) -> Result<&QuerySet, JobError> {
+        self.query_sets
+            .get(name)
+            .ok_or_else(|| self.loaded.missing(at, "query set", name))
     }
 
     fn record_draw(&self, pass: &mut RenderPass<'_>, d: &model::Draw, at: &dyn Fn() -> String) -> Result<(), JobError> {
@@ -188,9 +248,6 @@ impl Prepared<'_> {
             let at = format!("{}.immediates", at());
             pass.set_immediates(0, self.data(&at))
                 .map_err(|e| self.loaded.failed(at, e))?;
-        }
-        if d.occlusion_query.is_some() || d.statistics_query.is_some() {
-            return Err(self.loaded.refuse(at(), "a query"));
         }
         self.set_state(pass, d).map_err(failed)?;
         for i in 0..d.repeat {

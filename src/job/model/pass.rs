@@ -18,6 +18,8 @@ pub struct Pass {
     /// How colour is resolved.
     #[serde(deserialize_with = "words::one")]
     pub resolve_mode: ResolveMode,
+    /// Size of a pass that has draws but no attachments.
+    pub without_attachments: Option<Extent>,
     /// Name of the query set of the draws' `occlusionQuery`.
     pub occlusion_query_set: Option<String>,
     /// Draws, in order.
@@ -220,8 +222,16 @@ pub struct Draw {
     pub statistics_query: Option<Query>,
 }
 
-/// A query of a set.
+/// What a pass without attachments renders to.
 #[derive(Deserialize, Clone, Debug)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Extent {
+    /// Width and height in pixels.
+    pub size: [u32; 2],
+}
+
+/// A query of a set.
+#[derive(Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Query {
     /// Name of a query set.

@@ -1,6 +1,7 @@
 //! Shaders, buffers, textures, samplers, query sets and bind groups.
 
 use super::numbers::{Data, Float, Int, OneOrMany, Text};
+use crate::PipelineStatisticsTypes;
 use crate::job::words::{self, AspectWord, BufferUsageWord, DimensionWord, LanguageWord, QueryWord, TextureUsageWord};
 use crate::{AddressMode, CompareFunction, FilterMode, Reduction, TextureFormat};
 use serde::Deserialize;
@@ -147,6 +148,9 @@ pub struct QuerySet {
     pub ty: QueryWord,
     /// Number of queries.
     pub count: u32,
+    /// Which statistics each query gives, in the order of the list of all; all if left out.
+    #[serde(default, deserialize_with = "words::list")]
+    pub statistics: Vec<PipelineStatisticsTypes>,
 }
 
 /// A bind group.

@@ -15,7 +15,7 @@ use super::check;
 use super::error::JobError;
 use super::load::Loaded;
 use super::model::Job;
-use crate::{BindGroup, Buffer, Device, Error, RenderPipeline, Texture, TextureFormat, TextureView};
+use crate::{BindGroup, Buffer, Device, Error, QuerySet, RenderPipeline, Texture, TextureFormat, TextureView};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
@@ -43,6 +43,7 @@ pub struct Prepared<'j> {
     pub(super) textures: BTreeMap<&'j str, Target>,
     pub(super) pipelines: BTreeMap<&'j str, RenderPipeline>,
     pub(super) bind_groups: BTreeMap<&'j str, BindGroup>,
+    pub(super) query_sets: BTreeMap<&'j str, QuerySet>,
     upload_time: Duration,
     pipeline_time: Duration,
 }
@@ -67,9 +68,7 @@ impl Loaded {
         let buffers = maker.buffers()?;
         let textures = maker.textures()?;
         let samplers = maker.samplers()?;
-        if let Some((name, _)) = self.job.query_sets.iter().next() {
-            return Err(self.refuse(format!("querySets.{name}"), "the query set"));
-        }
+        let query_sets = maker.query_sets()?;
         let upload_time = clock.elapsed();
         let clock = Instant::now();
         let pipelines = maker.pipelines()?;
@@ -83,6 +82,7 @@ impl Loaded {
             textures,
             pipelines,
             bind_groups,
+            query_sets,
             upload_time,
             pipeline_time,
         })

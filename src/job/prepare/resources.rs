@@ -4,15 +4,39 @@ use super::{Maker, Target};
 use crate::job::error::JobError;
 use crate::job::load::{Image, described_size};
 use crate::job::model;
-use crate::job::words::{AspectWord, BufferUsageWord, DimensionWord, TextureUsageWord};
+use crate::job::words::{AspectWord, BufferUsageWord, DimensionWord, QueryWord, TextureUsageWord};
 use crate::{
-    Buffer, BufferInitDescriptor, BufferUsages, Error, ExtendedSamplerState, Extent3d, Sampler, SamplerDescriptor,
-    TextureAspect, TextureDescriptor, TextureDimension, TextureUsages, TextureView, TextureViewDescriptor,
-    TextureViewDimension,
+    Buffer, BufferInitDescriptor, BufferUsages, Error, ExtendedSamplerState, Extent3d, PipelineStatisticsTypes,
+    QuerySet, QuerySetDescriptor, QueryType, Sampler, SamplerDescriptor, TextureAspect, TextureDescriptor,
+    TextureDimension, TextureUsages, TextureView, TextureViewDescriptor, TextureViewDimension,
 };
 use std::collections::BTreeMap;
 
 impl<'j> Maker<'j, '_> {
+    pub(super) fn query_sets(&self) -> Result<BTreeMap<&'j str, QuerySet>, JobError> {
+        let mut all = BTreeMap::new();
+        for (name, described) in self.job().query_sets.iter() {
+            let at = || format!("querySets.{name}");
+            let ty = match (described.ty, &described.statistics[..]) {
+                (QueryWord::Occlusion, []) => QueryType::Occlusion,
+                (QueryWord::Occlusion, _) => {
+                    return Err(self.loaded.invalid(at(), "occlusion queries have no `statistics`"));
+                }
+                (QueryWord::PipelineStatistics, []) => QueryType::PipelineStatistics(PipelineStatisticsTypes::all()),
+                (QueryWord::PipelineStatistics, words) => {
+                    QueryType::PipelineStatistics(words.iter().copied().collect())
+                }
+            };
+            let set = self.device.create_query_set(&QuerySetDescriptor {
+                label: Some(name),
+                ty,
+                count: described.count,
+            });
+            all.insert(name, set.map_err(|e| self.loaded.failed(at(), e))?);
+        }
+        Ok(all)
+    }
+
     pub(super) fn buffers(&self) -> Result<BTreeMap<&'j str, Buffer>, JobError> {
         let mut all = BTreeMap::new();
         for (name, described) in self.job().buffers.iter() {
@@ -26,8 +50,7 @@ impl<'j> Maker<'j, '_> {
                     BufferUsageWord::Indirect => BufferUsages::INDIRECT,
                     BufferUsageWord::CopySrc => BufferUsages::COPY_SRC,
                     BufferUsageWord::CopyDst => BufferUsages::COPY_DST,
-                    // Queries are refused where they are asked for.
-                    BufferUsageWord::QueryResolve => BufferUsages::COPY_DST,
+                    BufferUsageWord::QueryResolve => BufferUsages::QUERY_RESOLVE,
                 };
             }
             if usage.is_empty() {
