@@ -35,6 +35,7 @@ on_every_executor! {
     control::lanes_leave_loops_one_by_one,
     control::exits_through_several_levels,
     control::both_sides_leave,
+    control::breaks_before_a_fall,
     control::switches_fall_through,
     control::blocks_and_early_returns,
     control::break_if_sees_the_continuing_block,

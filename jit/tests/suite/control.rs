@@ -362,6 +362,69 @@ pub fn both_sides_leave(executor: &dyn Executor) {
     }
 }
 
+/// Lanes that leave a switch by a masked break stay out of the case that the others fall into, whatever the selector is alike in.
+pub fn breaks_before_a_fall(executor: &dyn Executor) {
+    // The selector per lane, for the draw (a table's element that nobody writes), and constant.
+    for selector in 0..3 {
+        let p = cells_program(&[Kind::U32, Kind::U32], &[], |b, a| {
+            let r = b.local("r", Kind::U32);
+            let zero = b.u32(0);
+            let selector = match selector {
+                0 => a[1],
+                1 => {
+                    let table = b.array("table", Kind::U32, 2);
+                    b.array_get(table, zero)
+                }
+                _ => zero,
+            };
+            let switch = b.begin_switch(selector);
+            b.begin_case(vec![0], false);
+            mix(b, r, 3, 1);
+            let c = below(b, a[0], 3);
+            b.begin_if(c);
+            mix(b, r, 5, 2);
+            b.break_(switch);
+            b.end_if();
+            b.end_case(true);
+            b.begin_case(vec![1], true);
+            mix(b, r, 7, 3);
+            let c = equals(b, a[0], 4);
+            b.begin_if(c);
+            b.break_(switch);
+            b.end_if();
+            b.end_case(true);
+            b.begin_case(vec![2], false);
+            mix(b, r, 11, 4);
+            b.end_case(false);
+            b.end_switch();
+            mix(b, r, 13, 5);
+            vec![b.get(r)]
+        });
+        check(executor, &p, &[small(8, 6), small(9, 4)], |a| {
+            let mut r = 0;
+            let chosen = if selector == 0 { a[1] } else { 0 };
+            'switch: {
+                if chosen == 0 {
+                    mixed(&mut r, 3, 1);
+                    if a[0] < 3 {
+                        mixed(&mut r, 5, 2);
+                        break 'switch;
+                    }
+                }
+                if chosen != 2 {
+                    mixed(&mut r, 7, 3);
+                    if a[0] == 4 {
+                        break 'switch;
+                    }
+                }
+                mixed(&mut r, 11, 4);
+            }
+            mixed(&mut r, 13, 5);
+            r
+        });
+    }
+}
+
 /// The same switch with a selector per lane, for the draw, and constant; default first, middle, last and absent.
 pub fn switches_fall_through(executor: &dyn Executor) {
     for place in 0..4 {

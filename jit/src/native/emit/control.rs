@@ -651,7 +651,7 @@ impl Emitter<'_, '_> {
                 continue;
             }
             // A case entered by falling through may have lost lanes on the way.
-            self.exec = if carried && self.flow.leaks(stmt) {
+            self.exec = if carried && (flow.masked_break || self.flow.leaks(stmt)) {
                 self.merged_exec()
             } else {
                 saved
