@@ -113,5 +113,6 @@ mod api;
 pub mod files;
 pub mod job;
 pub mod scene;
+pub mod trace;
 
 pub use api::*;

@@ -220,6 +220,8 @@ pub struct Context {
     pub invocations: u64,
     /// Added to by the program: samples that passed all tests.
     pub samples_passed: u64,
+    /// For whoever watches the program: says whose work it is. Programs don't look at it.
+    pub tag: u32,
 }
 
 impl Context {
@@ -245,6 +247,7 @@ impl Context {
             cancel: std::ptr::null(),
             invocations: 0,
             samples_passed: 0,
+            tag: 0,
         }
     }
 }

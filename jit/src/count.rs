@@ -136,7 +136,7 @@ fn counted(f: &mut Function, body: Body, always: Value) -> Body {
         let stmt = match stmt {
             Stmt::Inst(id) => {
                 match f.insts[id].op {
-                    Op::Const(_) | Op::CountInvocations | Op::CountSamples => {}
+                    Op::Const(_) | Op::CountInvocations | Op::CountSamples | Op::Note(_) => {}
                     _ => out.push(push(f, Op::CountInvocations, &[always], None)),
                 }
                 stmt

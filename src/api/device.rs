@@ -4,8 +4,10 @@ use super::capture::Recorder;
 use super::label::Label;
 use super::limits::Limits;
 use super::queue::Queue;
+use super::trace::TraceLog;
 use super::turn::Turnstile;
-use quadrille_jit::interp::Interpreter;
+use quadrille_jit::interp::watch::Watch;
+use quadrille_jit::interp::{Interpreter, Watching};
 use quadrille_jit::{CompileCounters, CompileError, Executor, Jit, JitOptions, Refusal};
 use quadrille_raster::pass::PassMemory;
 use quadrille_raster::pool::Pool;
@@ -117,6 +119,8 @@ pub(super) struct Shared {
     pub budget: Arc<MemoryBudget>,
     pub turn: Arc<Turnstile>,
     pub loop_budget: u32,
+    /// Draws of a traced device.
+    pub trace: Option<Arc<TraceLog>>,
     /// The capture that is going on.
     pub capture: Mutex<Option<Recorder>>,
     warnings: Vec<String>,
@@ -163,11 +167,32 @@ impl Device {
             budget: MemoryBudget::new(descriptor.memory_limit.unwrap_or_else(default_memory_limit)),
             turn: Arc::new(Turnstile::default()),
             loop_budget: descriptor.loop_budget,
+            trace: None,
             capture: Mutex::new(None),
             warnings,
             next_id: AtomicU64::new(1),
             label,
         })))
+    }
+
+    /// A device of one thread whose shaders are interpreted and watched, and the log of its draws.
+    pub(crate) fn traced(
+        descriptor: &DeviceDescriptor<'_>,
+        watch: Arc<dyn Watch>,
+    ) -> Result<(Device, Arc<TraceLog>), DeviceError> {
+        let Device(shared) = Device::new(&DeviceDescriptor {
+            threads: Some(NonZeroUsize::MIN),
+            backend: Backend::Interpreter,
+            ..*descriptor
+        })?;
+        let log = Arc::new(TraceLog::default());
+        let shared = Arc::into_inner(shared).map(|shared| Shared {
+            executor: Arc::new(Watching(watch)),
+            trace: Some(log.clone()),
+            ..shared
+        });
+        let shared = shared.expect("nobody else has the new device");
+        Ok((Device(Arc::new(shared)), log))
     }
 
     /// The queue: where commands are submitted.

@@ -34,6 +34,7 @@ mod shader;
 mod stats;
 mod submit;
 mod texture;
+mod trace;
 mod turn;
 mod usage;
 
@@ -72,6 +73,7 @@ pub use submit::{Submission, SubmitError};
 pub use texture::{
     Extent3d, Texture, TextureDescriptor, TextureError, TextureView, TextureViewDescriptor, TextureViewDimension,
 };
+pub(crate) use trace::TracedDraw;
 pub use usage::{BufferUsages, ShaderStages, TextureUsages};
 
 pub use quadrille_jit::{CompileCounters, Refusal};

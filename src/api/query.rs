@@ -224,9 +224,9 @@ impl ActiveQueries {
 }
 
 /// Gives the queries of a pass their results: a query is the sum over the counters of its draws.
-pub(super) fn store(queries: &[QueryRecord], counters: &[ActiveQueries], sums: &[DrawCounters]) {
+pub(super) fn store<'c>(queries: &[QueryRecord], counted: impl Iterator<Item = (ActiveQueries, &'c DrawCounters)>) {
     let mut results = vec![DrawCounters::default(); queries.len()];
-    for (active, sum) in counters.iter().zip(sums) {
+    for (active, sum) in counted {
         for place in active.places() {
             results[place].add(sum);
         }

@@ -50,6 +50,7 @@ pub(super) fn run(
         .iter()
         .map(|slots| slots.iter().map(|s| (viewport(s.viewport), rect(s.scissor))).collect())
         .collect();
+    let first_traced = device.trace.as_ref().map(|log| log.begin(record));
     let mut draws = Vec::with_capacity(record.draws.len());
     for (number, draw) in record.draws.iter().enumerate() {
         let numbers = memory.numbers(record, number, draw)?;
@@ -78,7 +79,10 @@ pub(super) fn run(
             more_viewports: state.slots.checked_sub(1).map_or(&[], |i| &viewports[i]),
             stencil_reference: state.stencil_reference,
             blend_constant: state.blend_constant.to_array().map(|c| c as f32),
-            counter: draw.counter.map(|c| c as u32),
+            counter: match first_traced {
+                Some(first) => Some((first + number) as u32),
+                None => draw.counter.map(|c| c as u32),
+            },
         });
     }
     let pass = Pass {
@@ -90,10 +94,22 @@ pub(super) fn run(
     let options = PassOptions {
         loop_budget: device.loop_budget,
         cancel: Some(cancel.word()),
+        traced: device.trace.is_some(),
+        hierarchical_depth: device.trace.is_none(),
         ..PassOptions::default()
     };
     let done = pass::execute(&device.pool, &device.pass_memory, &pass, &options).map_err(|e| error(record, e))?;
-    query::store(&record.queries, &record.counters, &done.counters);
+    match (&device.trace, first_traced) {
+        (Some(log), Some(first)) => {
+            log.counted(first, &done.counters);
+            let counted = (first..).zip(&record.draws).filter_map(|(at, draw)| {
+                let active = record.counters[draw.counter?];
+                Some((active, done.counters.get(at)?))
+            });
+            query::store(&record.queries, counted);
+        }
+        _ => query::store(&record.queries, record.counters.iter().copied().zip(&done.counters)),
+    }
     stats.add_pass(pass.draws.len() as u64, &done);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The command line: subcommands over the library's public interface.
 //!
 //! ```text
-//! main ──► clap ──► run | render | inspect | compare | info ──► Result<(), Failure> ──► report ──► exit code
+//! main ──► clap ──► run | render | trace | inspect | compare | info ──► Result<(), Failure> ──► report ──► exit code
 //! ```
 //!
 //! Exit codes (law O3): 0 done, 1 failed, 2 wrong usage, 130 interrupted. Whatever happens there is one error message on
@@ -16,6 +16,7 @@ mod interrupt;
 mod render;
 mod report;
 mod run;
+mod trace;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ enum Command {
     Run(run::Args),
     Inspect(inspect::Args),
     Compare(compare::Args),
+    Trace(trace::Args),
     Info(info::Args),
 }
 
@@ -51,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(args, begun),
         Command::Inspect(args) => inspect::run(args),
         Command::Compare(args) => compare::run(args),
+        Command::Trace(args) => trace::run(args),
         Command::Info(args) => info::run(args),
     });
     let outcome = std::panic::catch_unwind(run).unwrap_or_else(|_| Err(Failure::bug()));

@@ -255,6 +255,9 @@ pub enum Op {
     CountInvocations,
     /// The same to the context's count of samples that passed all tests.
     CountSamples,
+    /// Shows its operands, any number of them, to whoever watches the program; the number says what they are. Nobody else
+    /// has it in a program.
+    Note(u32),
 }
 
 /// What an instruction may depend on or change, coarsest first.
@@ -314,7 +317,8 @@ impl Op {
             | Op::TileStore { .. }
             | Op::CellStore { .. }
             | Op::CountInvocations
-            | Op::CountSamples => Effect::Writes,
+            | Op::CountSamples
+            | Op::Note(_) => Effect::Writes,
         }
     }
 }

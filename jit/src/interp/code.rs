@@ -1,5 +1,6 @@
 //! The compact program that the machine runs.
 
+use super::watch::What;
 use quadrille_frontend::ir::{Alu, AtomicOp, QuadOp, SampleOp, SpanId, TexelOp, TextureQuery};
 
 /// A register: four lanes of 32 bits.
@@ -134,6 +135,8 @@ pub(super) enum Inst {
     },
     CountInvocations(Reg),
     CountSamples(Reg),
+    /// Nothing, but for who watches.
+    Note,
 
     /// Enters the then-side, or goes to `otherwise` (an `Else`) if no lane does.
     If {
@@ -217,6 +220,8 @@ pub(super) struct Array {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Code {
     pub insts: Vec<Inst>,
+    /// What each is to whoever watches.
+    pub origins: Vec<Option<What>>,
     pub registers: usize,
     pub constants: Vec<(Reg, u32)>,
     /// Registers that start every invocation with a value: locals.

@@ -1,6 +1,7 @@
 //! Flattens a structured body into the compact program: one register per value and local, one mask per construct.
 
 use super::code::{Array, Code, Inst, Mask, Reg, Slot};
+use super::watch::What;
 use crate::program::{CompileError, Program, ProgramKind};
 use quadrille_frontend::ir::{Body, Case, Inst as IrInst, Kind, Label, LoopBound, Op, ResourceRef, Stmt, Value};
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ pub(super) fn compile(program: &Program) -> Result<Code, CompileError> {
         },
         labels: BTreeMap::new(),
         masks: 0,
+        origin: None,
     };
     match program.kind {
         ProgramKind::Fragment { samples, plane_stride } => {
@@ -69,6 +71,8 @@ struct Compiler<'a> {
     code: Code,
     labels: BTreeMap<Label, LabelMasks>,
     masks: Mask,
+    /// What the next instruction is to whoever watches.
+    origin: Option<What>,
 }
 
 impl Compiler<'_> {
@@ -103,6 +107,7 @@ impl Compiler<'_> {
 
     fn emit(&mut self, inst: Inst) -> usize {
         self.code.insts.push(inst);
+        self.code.origins.push(self.origin.take());
         self.code.insts.len() - 1
     }
 
@@ -121,7 +126,10 @@ impl Compiler<'_> {
         match stmt {
             Stmt::Inst(id) => {
                 let program = self.program;
-                self.inst(&program.function.insts[*id])
+                self.origin = Some(What::Inst(*id));
+                self.inst(&program.function.insts[*id])?;
+                self.origin = None;
+                Ok(())
             }
             Stmt::Block { label, body } => {
                 let broken = self.mask();
@@ -138,8 +146,12 @@ impl Compiler<'_> {
                 Ok(())
             }
             Stmt::If {
-                cond, then, otherwise, ..
+                cond,
+                then,
+                otherwise,
+                span,
             } => {
+                self.origin = Some(What::Branch { on: *cond, span: *span });
                 let (cond, saved, then_mask) = (self.reg(*cond), self.mask(), self.mask());
                 let start = self.emit(Inst::If {
                     cond,
@@ -190,6 +202,7 @@ impl Compiler<'_> {
                     self.code.loop_spans.push(*span);
                     self.code.loop_spans.len() as u32 - 1
                 });
+                self.origin = Some(What::Iteration { span: *span });
                 self.emit(Inst::Iterate { continued, budget });
                 self.body(body)?;
                 self.emit(Inst::Continuing { continued });
@@ -201,8 +214,17 @@ impl Compiler<'_> {
                 Ok(())
             }
             Stmt::Switch {
-                label, selector, cases, ..
-            } => self.switch(*label, *selector, cases),
+                label,
+                selector,
+                cases,
+                span,
+            } => {
+                self.origin = Some(What::Branch {
+                    on: *selector,
+                    span: *span,
+                });
+                self.switch(*label, *selector, cases)
+            }
             Stmt::Break(label) => {
                 let broken = self.labels[label].broken;
                 self.emit(Inst::Break { broken });
@@ -427,6 +449,7 @@ impl Compiler<'_> {
             Op::CellStore { slot } => Inst::CellStore { slot, value: args[0] },
             Op::CountInvocations => Inst::CountInvocations(args[0]),
             Op::CountSamples => Inst::CountSamples(args[0]),
+            Op::Note(_) => Inst::Note,
         };
         self.emit(new);
         Ok(())

@@ -1,8 +1,10 @@
 //! Runs the compact program, one quad after the other.
 
+use super::Watched;
 use super::code::{Code, Inst, Pc, Reg, Slot};
 use super::lanes::{Lanes, alu1, alu2, alu3, quad};
 use super::memory::{Memory, PairData};
+use super::watch::{Quad, Step};
 use crate::abi::{Binding, Context};
 use crate::program::ProgramKind;
 use quadrille_frontend::ir::{AtomicOp, TextureQuery};
@@ -11,11 +13,12 @@ use quadrille_frontend::ir::{AtomicOp, TextureQuery};
 ///
 /// # Safety
 /// As [`crate::program::Compiled::run`].
-pub(super) unsafe fn run(kind: ProgramKind, code: &Code, context: &mut Context) {
+pub(super) unsafe fn run(kind: ProgramKind, code: &Code, watched: Option<&Watched>, context: &mut Context) {
     // SAFETY: the caller's promise.
     let memory = unsafe { Memory::new(context) };
     let mut m = Machine {
         code,
+        watched,
         memory,
         registers: vec![[0; 4]; code.registers],
         masks: vec![0; code.masks],
@@ -61,6 +64,7 @@ impl Default for Place {
 
 struct Machine<'a> {
     code: &'a Code,
+    watched: Option<&'a Watched>,
     memory: Memory<'a>,
     registers: Vec<Lanes>,
     /// Lane sets of the constructs, bit i = lane i.
@@ -138,9 +142,55 @@ impl Machine<'_> {
         }
         self.loops = [0; 4];
         self.active = ALL;
+        if let Some(watched) = self.watched
+            && let Some(quad) = self.quad()
+            && watched.watch.wants(quad, &watched.program)
+        {
+            return self.watched_invocation(watched, quad);
+        }
         let mut pc = 0;
         while let Some(inst) = code.insts.get(pc) {
             pc = match self.step(inst, pc) {
+                Some(next) => next,
+                None => return false,
+            };
+        }
+        true
+    }
+
+    /// The quad in hand, of a fragment program.
+    fn quad(&self) -> Option<Quad> {
+        if self.place.prim.is_null() {
+            return None;
+        }
+        let context = &self.memory.context;
+        Some(Quad {
+            tag: context.tag,
+            x: context.tile_x + self.place.pair.x + context.lane_x.0[4 * self.place.step],
+            y: context.tile_y + self.place.pair.y + context.lane_y.0[4 * self.place.step],
+            helpers: self.helpers,
+        })
+    }
+
+    fn watched_invocation(&mut self, watched: &Watched, quad: Quad) -> bool {
+        let code = self.code;
+        let mut pc = 0;
+        while let Some(inst) = code.insts.get(pc) {
+            let active = self.active;
+            let next = self.step(inst, pc);
+            if let Some(what) = code.origins[pc]
+                && active != 0
+            {
+                watched.watch.step(&Step {
+                    quad,
+                    program: &watched.program,
+                    what,
+                    active,
+                    helpers: self.helpers,
+                    registers: &self.registers,
+                });
+            }
+            pc = match next {
                 Some(next) => next,
                 None => return false,
             };
@@ -439,6 +489,7 @@ impl Machine<'_> {
                 let lanes = std::array::from_fn(|i| self.query(*texture, *query, level[i], i));
                 self.put(*to, lanes);
             }
+            Inst::Note => {}
             Inst::Discard => self.helpers |= self.active,
             Inst::IsHelper(to) => self.put(*to, lanes_of(self.helpers)),
             Inst::SetHelper(mask) => {

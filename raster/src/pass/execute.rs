@@ -31,6 +31,9 @@ pub struct PassOptions<'a> {
     pub bin_budget: usize,
     /// Whether depths already drawn hide whole blocks of what comes after (law R5). Changes no result.
     pub hierarchical_depth: bool,
+    /// Draws with a counter run programs that show what they do ([`Note`](crate::pipeline::Note)), under the counter's number as
+    /// [`Context::tag`](quadrille_jit::abi::Context::tag). Only the interpreter has them.
+    pub traced: bool,
 }
 
 impl Default for PassOptions<'_> {
@@ -40,6 +43,7 @@ impl Default for PassOptions<'_> {
             cancel: None,
             bin_budget: 256 << 20,
             hierarchical_depth: true,
+            traced: false,
         }
     }
 }
@@ -584,6 +588,7 @@ fn state<'a>(
     let range = [viewport.min_depth, viewport.max_depth];
     let hides = DepthRule::of(pipeline, range, bias.is_some()).filter(|_| options.hierarchical_depth);
     let form = match draw.counter {
+        Some(_) if options.traced => Form::Traced,
         Some(_) => Form::Counting,
         None => Form::Whole,
     };

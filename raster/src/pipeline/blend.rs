@@ -159,6 +159,37 @@ impl Target<'_> {
         }
     }
 
+    /// The stored colour as a note shows it: integers as they are.
+    pub fn shown(&self, e: &mut Emit) -> [Value; 4] {
+        let info = self.info();
+        if !matches!(info.kind, FormatKind::Uint | FormatKind::Sint) {
+            return self.load(e);
+        }
+        let zero = e.u32(0);
+        let packed = match self.state.format.plane_kind() {
+            PlaneKind::Packed { .. } => Some(e.tile_load(self.plane, Kind::U32)),
+            _ => None,
+        };
+        std::array::from_fn(|c| {
+            let field = info.fields[c];
+            if field.bits == 0 {
+                return zero;
+            }
+            let (word, end) = match packed {
+                Some(word) => (word, u32::from(field.shift + field.bits)),
+                None => (e.tile_load(self.plane + c as u32, Kind::U32), field.bits.into()),
+            };
+            let (left, right) = (e.u32(32 - end), e.u32(32 - u32::from(field.bits)));
+            let top = e.alu(Alu::Shl, &[word, left]);
+            if info.kind == FormatKind::Sint {
+                let top = e.b.bitcast(top, Kind::I32);
+                e.alu(Alu::ShrS, &[top, right])
+            } else {
+                e.alu(Alu::ShrU, &[top, right])
+            }
+        })
+    }
+
     /// The stored colour of this sample; missing components read 0, alpha 1 (R-OM-36).
     fn load(&self, e: &mut Emit) -> [Value; 4] {
         let info = self.info();

@@ -166,6 +166,25 @@ impl DepthStencil<'_> {
         tested
     }
 
+    /// What a note about a sample's tests shows.
+    pub fn shown(&self, e: &mut Emit, sample: u32, tested: &Tested) -> [Value; 6] {
+        let zero = e.u32(0);
+        let passes = e.b.bool(true);
+        let info = self.state.format.info();
+        let stored = match self.planes.depth(sample).filter(|_| info.depth) {
+            Some(plane) => e.tile_load(plane, self.depth_kind()),
+            None => zero,
+        };
+        [
+            tested.stored_depth.unwrap_or(zero),
+            stored,
+            tested.old_stencil.unwrap_or(zero),
+            tested.bounds.unwrap_or(passes),
+            tested.stencil_pass.unwrap_or(passes),
+            tested.depth_pass.unwrap_or(passes),
+        ]
+    }
+
     /// Writes depth and stencil of one sample. `covered` are the lanes that take part at all.
     pub fn write(&self, e: &mut Emit, sample: u32, tested: &Tested, covered: Value, front: Option<Value>) {
         if self.writes_depth()

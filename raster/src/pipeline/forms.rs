@@ -15,12 +15,19 @@ pub(crate) enum Form {
     Whole,
     /// All of it, and counts invocations and samples that pass.
     Counting,
+    /// All of it, counting, and shows what happens to whoever watches ([`Note`](super::Note)).
+    Traced,
 }
 
 impl Form {
     /// Whether it counts.
     pub fn counts(self) -> bool {
-        self == Form::Counting
+        self != Form::Whole
+    }
+
+    /// Whether it has notes.
+    pub fn shows(self) -> bool {
+        self == Form::Traced
     }
 }
 
@@ -63,6 +70,7 @@ pub(super) struct Forms {
     executor: Arc<dyn Executor>,
     source: Source,
     counting: OnceLock<Result<Arc<dyn Compiled>, PipelineError>>,
+    traced: OnceLock<Result<Arc<dyn Compiled>, PipelineError>>,
 }
 
 impl Forms {
@@ -71,6 +79,7 @@ impl Forms {
             executor: executor.share(),
             source,
             counting: OnceLock::new(),
+            traced: OnceLock::new(),
         }
     }
 }
@@ -81,10 +90,12 @@ impl RenderPipeline {
     /// # Errors
     /// If it can't be compiled, which is as likely as for the whole program.
     pub(crate) fn form(&self, form: Form) -> Result<Option<&dyn Compiled>, PipelineError> {
-        if form == Form::Whole {
-            return Ok(self.fragment.as_deref());
-        }
-        match self.forms.counting.get_or_init(|| self.compile(form)) {
+        let place = match form {
+            Form::Whole => return Ok(self.fragment.as_deref()),
+            Form::Counting => &self.forms.counting,
+            Form::Traced => &self.forms.traced,
+        };
+        match place.get_or_init(|| self.compile(form)) {
             Ok(program) => Ok(Some(&**program)),
             Err(error) => Err(error.clone()),
         }

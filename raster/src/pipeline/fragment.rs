@@ -15,9 +15,10 @@ use super::forms::Form;
 use super::inputs::Inputs;
 use super::interface::Link;
 use super::interpolate::{At, Coverage, Interpolator};
+use super::notes::Note;
 use super::state::{CompareFunction, PipelineDescriptor};
 use super::vertex::Assembled;
-use crate::layout::PlaneLayout;
+use crate::layout::{PlaneLayout, prim};
 use quadrille_frontend::ir::splice::splice;
 use quadrille_frontend::ir::{
     Alu, Builtin, DepthOutput, Function, Handle, Kind, Local, Op, QuadOp, Sampling, Semantic, Shader, Value,
@@ -176,6 +177,7 @@ struct Stages<'a> {
 impl<'a> Assembler<'a> {
     fn program(&mut self, shader: Option<(&Shader, &Function)>, link: &Link) {
         let coverage = self.coverage();
+        self.note_primitive(&coverage);
         let mut interpolator = Interpolator::new(&mut self.e, coverage.clone());
         let depth_stencil = self.desc.depth_stencil.as_ref();
         let fixed = depth_stencil.map(|state| DepthStencil {
@@ -206,6 +208,12 @@ impl<'a> Assembler<'a> {
             }
             if self.form.counts() {
                 self.count_samples(&stages.live);
+            }
+            if self.form.shows() {
+                let passes = self.e.b.bool(true);
+                for (sample, &live) in (0..).zip(&stages.live) {
+                    self.note(Note::Kept { sample }, &[passes, passes, live]);
+                }
             }
             return;
         };
@@ -265,6 +273,29 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    fn note(&mut self, note: Note, shown: &[Value]) {
+        self.e.b.inst(Op::Note(note.number()), shown, &[]);
+    }
+
+    fn note_primitive(&mut self, coverage: &Coverage) {
+        if !self.form.shows() {
+            return;
+        }
+        let index = self.e.prim_u32(prim::PRIMITIVE_INDEX);
+        let front = front_facing(&mut self.e);
+        self.note(Note::Primitive, &[index, front]);
+        for (sample, (&raw, &masked)) in (0..).zip(coverage.raw.iter().zip(&coverage.masked)) {
+            self.note(Note::Coverage { sample }, &[raw, masked]);
+        }
+    }
+
+    fn note_tests(&mut self, fixed: &DepthStencil<'_>, sample: u32, tested: &Tested) {
+        if self.form.shows() {
+            let shown = fixed.shown(&mut self.e, sample, tested);
+            self.note(Note::Tests { sample }, &shown);
+        }
+    }
+
     fn count_samples(&mut self, passed: &[Value]) {
         for &p in passed {
             self.e.b.inst(Op::CountSamples, &[p], &[]);
@@ -283,7 +314,9 @@ impl<'a> Assembler<'a> {
             for s in 0..self.samples {
                 let depth = self.promised_depth(interpolator, s);
                 let depth = fixed.convert(&mut self.e, depth);
-                if let Some(pass) = fixed.test(&mut self.e, s, Some(depth), stages.front).pass {
+                let tested = fixed.test(&mut self.e, s, Some(depth), stages.front);
+                self.note_tests(&fixed, s, &tested);
+                if let Some(pass) = tested.pass {
                     let live = &mut stages.live[s as usize];
                     *live = self.e.and(*live, pass);
                 }
@@ -298,6 +331,7 @@ impl<'a> Assembler<'a> {
                 fixed.convert(&mut self.e, depth)
             });
             let tested = fixed.test(&mut self.e, s, depth, stages.front);
+            self.note_tests(&fixed, s, &tested);
             if stages.mode == DepthMode::Early {
                 fixed.write(&mut self.e, s, &tested, covered, stages.front);
             }
@@ -441,16 +475,15 @@ impl<'a> Assembler<'a> {
             let late = stages.mode == DepthMode::Late;
             let mut covered = if late { masked } else { stages.live[index] };
             let mut taking_part = masked;
-            for extra in [shaded.alive, self.mask_bit(shaded.mask.or(alpha_mask), s)]
-                .into_iter()
-                .flatten()
-            {
+            let left = [shaded.alive, self.mask_bit(shaded.mask.or(alpha_mask), s)];
+            for extra in left.into_iter().flatten() {
                 covered = self.e.and(covered, extra);
                 taking_part = self.e.and(taking_part, extra);
             }
             if late && let Some(fixed) = stages.fixed {
                 let depth = self.late_depth(&fixed, shaded, s, interpolator);
                 let tested = fixed.test(&mut self.e, s, depth, stages.front);
+                self.note_tests(&fixed, s, &tested);
                 if let Some(pass) = tested.pass {
                     covered = self.e.and(covered, pass);
                 }
@@ -462,10 +495,26 @@ impl<'a> Assembler<'a> {
             if self.form.counts() {
                 self.count_samples(&[covered]);
             }
+            if self.form.shows() {
+                let passes = self.e.b.bool(true);
+                let [alive, mask] = left.map(|extra| extra.unwrap_or(passes));
+                self.note(Note::Kept { sample: s }, &[alive, mask, covered]);
+            }
             for (i, entry) in prepared.iter().enumerate() {
                 let Some((target, prepared)) = entry else { continue };
                 let Some(plane) = self.planes.color(i, s) else { continue };
-                Target { plane, ..*target }.store(&mut self.e, prepared, covered);
+                let target = Target { plane, ..*target };
+                let before = self.form.shows().then(|| target.shown(&mut self.e));
+                target.store(&mut self.e, prepared, covered);
+                if let Some(before) = before {
+                    let color = self.complete(shaded.colors[i]);
+                    let after = target.shown(&mut self.e);
+                    let note = Note::Color {
+                        target: i as u32,
+                        sample: s,
+                    };
+                    self.note(note, &[color, before, after].concat());
+                }
             }
         }
     }

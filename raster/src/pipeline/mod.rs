@@ -17,6 +17,7 @@ mod fragment;
 mod inputs;
 mod interface;
 mod interpolate;
+mod notes;
 mod routing;
 mod state;
 mod validate;
@@ -24,6 +25,7 @@ mod vertex;
 
 pub use alone::alone;
 pub use interface::{Varying, VertexInput, VertexSource};
+pub use notes::Note;
 pub use routing::Routing;
 
 pub use state::*;

@@ -130,6 +130,7 @@ impl Batch {
             context.scratch = self.scratch.as_mut_ptr();
             context.loop_budget = job.loop_budget;
             context.cancel = job.cancel;
+            context.tag = state.counter.unwrap_or(0);
             // SAFETY: runs name records and pairs (wide ones if the pass has more than 4 samples) of the vectors above, which have not moved since (`records` has its
             // full capacity, `pairs` its length, from `start` on), and blocks of the chunks, which nothing changes
             // meanwhile; tile memory has the planes of the pass, asserted above, which `execute` has checked against

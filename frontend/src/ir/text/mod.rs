@@ -29,7 +29,7 @@ mod print;
 
 pub use parse::{parse_function, parse_shader};
 pub(crate) use print::op_text;
-pub use print::{print_function, print_shader};
+pub use print::{print_function, print_instruction, print_shader};
 
 /// Deepest nesting of statements that the parser reads and the validator accepts, so that walking a body can't
 /// overflow the stack.

@@ -217,6 +217,7 @@ pub(super) fn head(op: &Op) -> String {
         Op::CellStore { slot } => write!(o, "cell.store({slot})"),
         Op::CountInvocations => write!(o, "count_invocations"),
         Op::CountSamples => write!(o, "count_samples"),
+        Op::Note(number) => write!(o, "note({number})"),
     };
     s
 }
@@ -336,6 +337,7 @@ pub(super) fn parse(name: &str, attrs: Vec<Attr>, kind: Option<Kind>) -> Result<
         },
         "count_invocations" => Op::CountInvocations,
         "count_samples" => Op::CountSamples,
+        "note" => Op::Note(a.number("what it shows")?),
         _ => {
             if let Some(alu) = Alu::from_name(name) {
                 Op::Alu(alu)

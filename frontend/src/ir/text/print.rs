@@ -77,6 +77,24 @@ pub fn print_function(function: &Function) -> String {
     printer.out
 }
 
+/// One instruction by itself: values by their place in the function, constants in place of their values.
+pub fn print_instruction(f: &Function, inst: &Inst) -> String {
+    let name = |v: Value| match f.constant(v) {
+        Some(c) => op::literal(c),
+        None => format!("%{}", v.index()),
+    };
+    let results: Vec<String> = inst.results().map(name).collect();
+    let args: Vec<String> = inst.args.iter().map(|&v| name(v)).collect();
+    let mut text = op::head(&inst.op);
+    if !results.is_empty() {
+        text = format!("{} = {text}", results.join(", "));
+    }
+    if !args.is_empty() {
+        text = format!("{text} {}", args.join(", "));
+    }
+    text
+}
+
 impl fmt::Display for Shader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_shader(f, self)

@@ -281,6 +281,7 @@ pub(super) fn check(f: &Function, env: &Environment, op: &Op, args: &[Kind], res
             a.is(Kind::Bool)?;
         }
         Op::CountInvocations | Op::CountSamples | Op::SetHelper => a.is(Kind::Bool)?,
+        Op::Note(_) => a.many(a.kinds.len(), |_| true)?,
     }
     a.end()?;
     r.end()

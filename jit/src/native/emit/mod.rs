@@ -562,6 +562,7 @@ impl Emitter<'_, '_> {
             Op::TextureQuery { texture, query } => self.texture_query(inst, texture, query),
             Op::Call(_) => self.unsupported("a call that wasn't inlined", span),
             Op::Barrier => self.unsupported("a workgroup barrier", span),
+            Op::Note(_) => self.unsupported("notes for whoever watches; the interpreter has them", span),
             Op::Discard
             | Op::IsHelper
             | Op::SetHelper
