@@ -8,6 +8,7 @@ mod random;
 
 use super::{Features, Interleave, Jit, JitOptions, Lanes};
 use crate::abi::{Binding, Cell, Context, Pair, RESULT_CELL, Run, TextureInfo, WidePair};
+use crate::count::Counting;
 use crate::interp::Interpreter;
 use crate::program::{Compiled, Executor, Program, ProgramKind};
 use generate::{OUTPUTS, PLANE, generate, shares};
@@ -267,10 +268,15 @@ impl Way {
     }
 }
 
+/// Programs that the test suite runs, and data that each runs on: 10 million lane operations of native code.
+const COUNT: u64 = 100;
+const DATA: u64 = 12;
+
 /// Seeds that once differed run at this budget too: there a loop ends in the middle.
 const SMALL_BUDGET: u32 = 6;
 
-fn differ(seed: u64, budget: Option<u32>, ways: &[Way]) -> u32 {
+/// Runs one program in every way; gives how many had two pairs in flight, and the lane operations that were compared.
+fn differ(seed: u64, budget: Option<u32>, ways: &[Way]) -> (u32, u64) {
     let fragment = seed & 1 != 0;
     let samples = [1, 4, 8, 2][(seed >> 1) as usize % 4];
     let program = generate(seed, fragment, samples);
@@ -282,10 +288,13 @@ fn differ(seed: u64, budget: Option<u32>, ways: &[Way]) -> u32 {
         1 << 20
     };
     let budget = budget.unwrap_or(usual);
-    let interpreted = Interpreter
-        .compile(&program)
-        .expect("the interpreter takes every random program");
-    let mut expected = run(&program, &*interpreted, seed, budget);
+    // The first data are the seed's own.
+    let data = (0..DATA).map(|k| seed ^ k << 40);
+    let execute = |executor: &dyn Executor, program: &Program| -> Vec<Outcome> {
+        let compiled = executor.compile(program).expect("the interpreter takes every program");
+        data.clone().map(|d| run(program, &*compiled, d, budget)).collect()
+    };
+    let mut expected = execute(&Interpreter, &program);
     let mut program = program;
     if optimised {
         // What the passes make of it must be the same program still.
@@ -298,17 +307,18 @@ fn differ(seed: u64, budget: Option<u32>, ways: &[Way]) -> u32 {
             Ok((function, _)) => program.function = function,
             Err(error) => panic!("seed {seed}: {error}\n{}", text::print_function(&program.function)),
         }
-        let interpreted = Interpreter
-            .compile(&program)
-            .expect("the interpreter takes optimised programs");
-        let got = run(&program, &*interpreted, seed, budget);
-        assert!(
-            expected.failed || got == expected,
-            "seed {seed}: the passes changed the program"
-        );
+        let got = execute(&Interpreter, &program);
+        for (expected, got) in expected.iter().zip(&got) {
+            assert!(
+                expected.failed || got == expected,
+                "seed {seed}: the passes changed the program"
+            );
+        }
         // What the passes proved bounded doesn't fail any more.
         expected = got;
     }
+    let counting = Counting::new(|_| true);
+    execute(&counting, &program);
     let mut doubled = 0;
     for way in ways {
         let (name, jit) = (way.name, way.jit(seed));
@@ -323,13 +333,15 @@ fn differ(seed: u64, budget: Option<u32>, ways: &[Way]) -> u32 {
             ),
         };
         doubled += u32::from(compiled.stats().pairs == 2);
-        let got = run(&program, &*compiled, seed, budget);
-        assert_eq!(got.failed, expected.failed, "seed {seed}, {name}: budget\n{}", show());
-        if let Some(what) = expected.difference(&got).filter(|_| !got.failed) {
-            panic!("seed {seed}, {name}: {what}\n{}", show());
+        for (data, expected) in data.clone().zip(&expected) {
+            let got = run(&program, &*compiled, data, budget);
+            assert_eq!(got.failed, expected.failed, "seed {seed}, {name}: budget\n{}", show());
+            if let Some(what) = expected.difference(&got).filter(|_| !got.failed) {
+                panic!("seed {seed}, data {data:x}, {name}: {what}\n{}", show());
+            }
         }
     }
-    doubled
+    (doubled, counting.operations().get() * ways.len() as u64)
 }
 
 /// Law L5: nothing that can't be widened, nor traps, nor calls by name.
@@ -392,18 +404,28 @@ fn ways() -> [Way; 7] {
 #[test]
 fn random_programs_agree_with_the_interpreter() {
     let ways = ways();
-    let count = env("QUADRILLE_FUZZ").unwrap_or(40);
+    let count = env("QUADRILLE_FUZZ").unwrap_or(COUNT);
     let first = env("QUADRILLE_FUZZ_SEED").unwrap_or(1);
     let budget = env("QUADRILLE_FUZZ_BUDGET").map(|b| b as u32);
-    let doubled: u32 = (first..first + count).map(|seed| differ(seed, budget, &ways)).sum();
+    let (mut doubled, mut operations) = (0, 0);
+    for seed in first..first + count {
+        let (pairs, work) = differ(seed, budget, &ways);
+        doubled += pairs;
+        operations += work;
+    }
+    println!("{count} programs, {operations} lane operations of native code compared");
     assert!(doubled > 0 || count < 20, "no program had two pairs in flight");
+    assert!(
+        operations >= 10_000_000 || count < COUNT,
+        "only {operations} lane operations"
+    );
 }
 
 /// Programs that executors once disagreed on, with as many iterations as they want and with too few.
 #[test]
 fn programs_that_once_differed_agree() {
     let ways = ways();
-    for seed in [8670, 5135] {
+    for seed in [8670, 5135, 1_004_308] {
         for budget in [None, Some(1), Some(SMALL_BUDGET), Some(40)] {
             differ(seed, budget, &ways);
         }
