@@ -10,7 +10,9 @@ mod ops;
 use super::arena::{Arena, Handle};
 use super::kind::Kind;
 use super::op::Op;
-use super::shader::{Body, Def, Function, Input, InstId, Label, Local, Resource, Shader, Stage, Stmt, Value};
+use super::shader::{
+    Body, Builtin, Def, Function, Input, InstId, Label, Local, Resource, Semantic, Shader, Stage, Stmt, Value,
+};
 use super::span::SpanId;
 use super::text::MAX_NESTING;
 use smallvec::SmallVec;
@@ -147,6 +149,10 @@ pub fn validate(shader: &Shader) -> Result<(), ValidateError> {
             return Err(declaration(Violation::Output(output.name.clone())));
         }
     }
+    let inputs = shader.inputs.iter().map(|(_, input)| &input.semantic);
+    for semantic in inputs.chain(shader.outputs.iter().map(|output| &output.semantic)) {
+        check_semantic(semantic).map_err(declaration)?;
+    }
     for (_, resource) in shader.resources.iter() {
         if resource.count == 0 {
             return Err(declaration(Violation::Detail("a resource has no elements")));
@@ -162,6 +168,21 @@ pub fn validate(shader: &Shader) -> Result<(), ValidateError> {
         validate_function(function, &environment)?;
     }
     Ok(())
+}
+
+/// Four components to a location and to a position, eight clip and cull distances each (R-RAST-15).
+fn check_semantic(semantic: &Semantic) -> Result<(), Violation> {
+    let fits = match *semantic {
+        Semantic::Location { component, .. } => component < 4,
+        Semantic::Builtin(Builtin::Position(component)) => component < 4,
+        Semantic::Builtin(Builtin::ClipDistance(i) | Builtin::CullDistance(i)) => i < 8,
+        Semantic::Builtin(_) => true,
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err(Violation::Detail("an input's or output's component doesn't exist"))
+    }
 }
 
 /// Checks a function.

@@ -130,3 +130,30 @@ fn resources_fit_their_operations() {
         Err(Violation::Resource { .. })
     ));
 }
+
+#[test]
+fn components_exist() {
+    let with = |at: &str| {
+        let text = format!(
+            "shader \"s\" vertex {{ func fn0 \"main\"() -> () {{ local $0 \"o\": f32 = 0.0 }} output \"o\": f32 = {at} $0 entry fn0 }}"
+        );
+        let shader = parse_shader(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        validate(&shader).map_err(|e| e.violation)
+    };
+    for at in [
+        "location(3, 3)",
+        "builtin(position, 3)",
+        "builtin(clip_distance, 7)",
+        "builtin(cull_distance, 7)",
+    ] {
+        assert_eq!(with(at), Ok(()), "{at}");
+    }
+    for at in [
+        "location(3, 4)",
+        "builtin(position, 4)",
+        "builtin(clip_distance, 8)",
+        "builtin(cull_distance, 200)",
+    ] {
+        assert!(matches!(with(at), Err(Violation::Detail(_))), "{at}");
+    }
+}
