@@ -56,6 +56,30 @@ pub struct DeviceDescriptor<'a> {
     /// Iterations that one shader invocation may spend in loops whose end can't be proved. A shader that needs more
     /// ends its submission with an error that names the loop, so no shader hangs.
     pub loop_budget: u32,
+    /// How passes are divided. Changes no result.
+    pub tuning: PassTuning,
+}
+
+/// How a device divides its passes: for measurements, and for tests that nothing of it shows in an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassTuning {
+    /// Bytes of primitives that a pass collects before it draws them; at least a chunk is collected.
+    pub bin_budget: usize,
+    /// Primitives of a chunk, 1 to 4096; chunks are what threads share out. Vertices that chunks share are shaded in each.
+    pub chunk_primitives: u32,
+    /// Whether depths already drawn hide what comes behind them without looking at its pixels.
+    pub hierarchical_depth: bool,
+}
+
+impl Default for PassTuning {
+    fn default() -> Self {
+        let pass = quadrille_raster::pass::PassOptions::default();
+        PassTuning {
+            bin_budget: pass.bin_budget,
+            chunk_primitives: pass.chunk_primitives,
+            hierarchical_depth: pass.hierarchical_depth,
+        }
+    }
 }
 
 impl Default for DeviceDescriptor<'_> {
@@ -67,6 +91,7 @@ impl Default for DeviceDescriptor<'_> {
             backend: Backend::Auto,
             lanes: Lanes::Auto,
             loop_budget: 1 << 22,
+            tuning: PassTuning::default(),
         }
     }
 }
@@ -119,6 +144,7 @@ pub(super) struct Shared {
     pub budget: Arc<MemoryBudget>,
     pub turn: Arc<Turnstile>,
     pub loop_budget: u32,
+    pub tuning: PassTuning,
     /// Draws of a traced device.
     pub trace: Option<Arc<TraceLog>>,
     /// The capture that is going on.
@@ -167,6 +193,7 @@ impl Device {
             budget: MemoryBudget::new(descriptor.memory_limit.unwrap_or_else(default_memory_limit)),
             turn: Arc::new(Turnstile::default()),
             loop_budget: descriptor.loop_budget,
+            tuning: descriptor.tuning,
             trace: None,
             capture: Mutex::new(None),
             warnings,

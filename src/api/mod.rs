@@ -46,7 +46,7 @@ pub use bind_group::{BindError, BindGroup, BindGroupDescriptor, BindGroupEntry, 
 pub use buffer::{Buffer, BufferDescriptor, BufferError, BufferInitDescriptor};
 pub use cancel::CancelFlag;
 pub use capture::{Capture, CaptureError};
-pub use device::{Backend, Device, DeviceDescriptor, DeviceError, Lanes};
+pub use device::{Backend, Device, DeviceDescriptor, DeviceError, Lanes, PassTuning};
 pub use encoder::{
     CommandBuffer, CommandEncoder, CommandEncoderDescriptor, EncodeError, TexelCopyBufferInfo, TexelCopyBufferLayout,
     TexelCopyTextureInfo,
@@ -84,7 +84,7 @@ pub use quadrille_raster::pipeline::{
     BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, CompareFunction, CullMode,
     DepthStencilState, ExtendedPrimitiveState, ExtendedState, FillMode, FrontFace, IndexFormat, LineMode,
     LogicOperation, MultisampleState, PipelineStats, PointMode, PrimitiveState, PrimitiveTopology, ProvokingVertex,
-    Rules, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout, VertexStepMode,
+    Rules, SamplePattern, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout, VertexStepMode,
 };
 pub use quadrille_raster::sampler::{AddressMode, FilterMode, Reduction};
 pub use quadrille_raster::texture::{MipFilter, MipOptions, ResolveMode, Surface as TextureSurface, TextureDimension};

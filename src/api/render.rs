@@ -95,8 +95,9 @@ pub(super) fn run(
         loop_budget: device.loop_budget,
         cancel: Some(cancel.word()),
         traced: device.trace.is_some(),
-        hierarchical_depth: device.trace.is_none(),
-        ..PassOptions::default()
+        bin_budget: device.tuning.bin_budget,
+        chunk_primitives: device.tuning.chunk_primitives,
+        hierarchical_depth: device.tuning.hierarchical_depth && device.trace.is_none(),
     };
     let done = pass::execute(&device.pool, &device.pass_memory, &pass, &options).map_err(|e| error(record, e))?;
     match (&device.trace, first_traced) {

@@ -5,7 +5,7 @@
 use crate::{
     AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FilterMode, FrontFace, IndexFormat,
     LineMode, LogicOperation, PipelineStatisticsTypes, PointMode, PrimitiveTopology, ProvokingVertex, Reduction,
-    ResolveMode, Rules, StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
+    ResolveMode, Rules, SamplePattern, StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
 };
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -42,6 +42,7 @@ words! {
     "index format" IndexFormat;
     "fill mode" FillMode;
     "line mode" LineMode;
+    "sample pattern" SamplePattern;
     "point mode" PointMode;
     "provoking vertex" ProvokingVertex;
     "logic operation" LogicOperation;

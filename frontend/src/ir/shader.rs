@@ -64,6 +64,8 @@ pub enum Builtin {
     SampleIndex,
     /// u32, in and out.
     SampleMask,
+    /// u32 in: bit 0 where the primitive covers the pixel whole (R-RAST-123). Bool for SPIR-V's `FullyCoveredEXT`.
+    InnerCoverage,
     /// f32 out.
     FragDepth,
     /// u32.

@@ -298,6 +298,7 @@ impl<'m> Lower<'m> {
             (BuiltIn::SampleMask, _) if index == 0 => Builtin::SampleMask,
             // Further words of the mask: there are never more than 32 samples.
             (BuiltIn::SampleMask, _) => return Ok(Link::None),
+            (BuiltIn::FullyCoveredEXT, true) => Builtin::InnerCoverage,
             (BuiltIn::FragDepth, false) => Builtin::FragDepth,
             (BuiltIn::PrimitiveId, true) if !vertex => Builtin::PrimitiveIndex,
             (BuiltIn::ClipDistance, _) => Builtin::ClipDistance(index),

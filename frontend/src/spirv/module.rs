@@ -101,7 +101,6 @@ fn known(capability: Capability) -> bool {
             | C::FragmentShaderShadingRateInterlockEXT
             | C::FragmentBarycentricKHR
             | C::FragmentDensityEXT
-            | C::FragmentFullyCoveredEXT
             | C::FragmentShadingRateKHR
             | C::StencilExportEXT
             | C::InputAttachment

@@ -2,11 +2,11 @@
 
 use super::collect::{Collected, Collector};
 use super::plan::Piece;
-use super::prims::{Maker, MakerScratch};
+use super::prims::{GroupKey, Maker, MakerScratch};
 use super::sort::{Bin, Sorter};
 use crate::geometry::{ClipPlanes, DepthBias, Rect, ScreenVertex, ViewTransform};
 use crate::pass::DrawCounters;
-use crate::pipeline::{LineMode, PointMode, ProvokingVertex, RenderPipeline};
+use crate::pipeline::{CoverageForm, LineMode, PointMode, ProvokingVertex, RenderPipeline};
 use crate::tile::DepthRule;
 use crate::vertex::{Primitives, Shape, VertexJob, VertexScratch, shade};
 use quadrille_jit::Compiled;
@@ -74,7 +74,7 @@ pub(crate) struct Group {
     pub shape: Shape,
     /// Edges of triangles (R-RAST-80).
     pub wire: bool,
-    /// Whether tiles must look at the pipeline's extended state or at distances: then coverage comes from
+    /// Whether tiles must look at the pipeline's extended state or at clip distances: then coverage comes from
     /// `tile::special` alone, and neither a triangle's bounds nor its whole blocks say what is covered.
     pub special: bool,
     pub first_vertex: u32,
@@ -277,7 +277,7 @@ fn group(
         views: &job.states[views],
         group,
         vertices: collected.len,
-        groups: vec![((0, false), chunk.groups.len() - 1)],
+        groups: vec![(GroupKey::default(), chunk.groups.len() - 1)],
         cells,
         grid: &job.grid,
         chunk,
@@ -305,15 +305,14 @@ fn group(
 }
 
 /// Whether tiles can't take a shape the common way.
-fn special(pipeline: &RenderPipeline, shape: Shape) -> bool {
+pub(super) fn special(pipeline: &RenderPipeline, shape: Shape) -> bool {
     let extended = &pipeline.primitive.extended;
-    !pipeline.routing.clip.is_empty()
-        || pipeline.raster_samples != pipeline.planes.samples
+    pipeline.coverage != CoverageForm::Samples(pipeline.planes.samples)
         || match shape {
             Shape::Triangle => extended.conservative,
             Shape::Line => {
-                extended.line_mode == LineMode::Rectangular || extended.provoking_vertex == ProvokingVertex::Last
+                extended.line_mode != LineMode::Aliased || extended.provoking_vertex == ProvokingVertex::Last
             }
-            Shape::Point => extended.point_mode == PointMode::Square && pipeline.raster_samples > 1,
+            Shape::Point => extended.point_mode == PointMode::Square && pipeline.coverage.bytes() > 1,
         }
 }

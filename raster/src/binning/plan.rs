@@ -1,7 +1,5 @@
 //! Cuts a pass's draws into chunks.
 
-use super::CHUNK;
-
 /// Consecutive primitives of consecutive instances of one draw: whole instances, or part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
@@ -17,11 +15,11 @@ pub(crate) struct Piece {
     pub count: u32,
 }
 
-/// Chunks of pieces; `draws` gives primitives per instance and instances of every draw.
-pub(crate) fn plan(draws: impl Iterator<Item = (u32, u32)>) -> Vec<Vec<Piece>> {
+/// Chunks of pieces, of up to `chunk` primitives; `draws` gives primitives per instance and instances of every draw.
+pub(crate) fn plan(draws: impl Iterator<Item = (u32, u32)>, chunk: u32) -> Vec<Vec<Piece>> {
     let mut chunks: Vec<Vec<Piece>> = Vec::new();
     let mut open: Vec<Piece> = Vec::new();
-    let mut room = CHUNK;
+    let mut room = chunk;
     for (draw, (primitives, instances)) in draws.enumerate() {
         if primitives == 0 {
             continue;
@@ -40,7 +38,7 @@ pub(crate) fn plan(draws: impl Iterator<Item = (u32, u32)>) -> Vec<Vec<Piece>> {
                 });
                 room -= whole * primitives;
                 instance += whole;
-            } else if primitives <= CHUNK {
+            } else if primitives <= chunk {
                 // It fits a chunk of its own, so don't split it.
                 room = 0;
             } else {
@@ -48,7 +46,7 @@ pub(crate) fn plan(draws: impl Iterator<Item = (u32, u32)>) -> Vec<Vec<Piece>> {
                 while first < primitives {
                     if room == 0 {
                         chunks.push(std::mem::take(&mut open));
-                        room = CHUNK;
+                        room = chunk;
                     }
                     let count = room.min(primitives - first);
                     open.push(Piece {
@@ -65,7 +63,7 @@ pub(crate) fn plan(draws: impl Iterator<Item = (u32, u32)>) -> Vec<Vec<Piece>> {
             }
             if room == 0 {
                 chunks.push(std::mem::take(&mut open));
-                room = CHUNK;
+                room = chunk;
             }
         }
     }
@@ -79,6 +77,7 @@ pub(crate) fn plan(draws: impl Iterator<Item = (u32, u32)>) -> Vec<Vec<Piece>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binning::CHUNK;
 
     #[test]
     fn every_primitive_of_every_instance_is_in_one_piece_in_order() {
@@ -88,33 +87,41 @@ mod tests {
             vec![(5000, 3), (0, 5), (7, 1), (4096, 2)],
             vec![(1_000_000, 1)],
         ] {
-            let chunks = plan(draws.iter().copied());
-            let mut seen: Vec<(u32, u32, u32)> = Vec::new();
-            for chunk in &chunks {
-                let mut total = 0;
-                for p in chunk {
-                    total += p.count * p.instances;
-                    for i in 0..p.instances {
-                        match seen.last_mut() {
-                            Some((d, n, end)) if (*d, *n, *end) == (p.draw, p.instance + i, p.first) => {
-                                *end += p.count;
-                            }
-                            _ => {
-                                assert_eq!(p.first, 0);
-                                seen.push((p.draw, p.instance + i, p.count));
-                            }
+            for most in [CHUNK, 50, 1] {
+                if most > 1 || draws[0] == (1, 1) || draws.len() > 1 {
+                    check(&draws, most);
+                }
+            }
+        }
+    }
+
+    fn check(draws: &[(u32, u32)], most: u32) {
+        let chunks = plan(draws.iter().copied(), most);
+        let mut seen: Vec<(u32, u32, u32)> = Vec::new();
+        for chunk in &chunks {
+            let mut total = 0;
+            for p in chunk {
+                total += p.count * p.instances;
+                for i in 0..p.instances {
+                    match seen.last_mut() {
+                        Some((d, n, end)) if (*d, *n, *end) == (p.draw, p.instance + i, p.first) => {
+                            *end += p.count;
+                        }
+                        _ => {
+                            assert_eq!(p.first, 0);
+                            seen.push((p.draw, p.instance + i, p.count));
                         }
                     }
                 }
-                assert!(total <= CHUNK);
             }
-            let expected: Vec<(u32, u32, u32)> = draws
-                .iter()
-                .enumerate()
-                .filter(|(_, (n, _))| *n > 0)
-                .flat_map(|(d, &(n, i))| (0..i).map(move |k| (d as u32, k, n)))
-                .collect();
-            assert_eq!(seen, expected);
+            assert!(total <= most);
         }
+        let expected: Vec<(u32, u32, u32)> = draws
+            .iter()
+            .enumerate()
+            .filter(|(_, (n, _))| *n > 0)
+            .flat_map(|(d, &(n, i))| (0..i).map(move |k| (d as u32, k, n)))
+            .collect();
+        assert_eq!(seen, expected);
     }
 }

@@ -26,6 +26,16 @@ pub(super) struct MakerScratch {
     pub used: Vec<bool>,
 }
 
+/// What sets primitives of one draw apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct GroupKey {
+    pub viewport: usize,
+    /// Edges of triangles.
+    pub wire: bool,
+    /// A clip distance may take samples away.
+    pub cut: bool,
+}
+
 /// Makes the primitives of a group.
 pub(super) struct Maker<'a, 'b> {
     /// State of the first viewport.
@@ -36,8 +46,8 @@ pub(super) struct Maker<'a, 'b> {
     pub group: Group,
     /// Vertices of the group's draws; those that special primitives make come after them.
     pub vertices: usize,
-    /// Groups made so far: of viewport, wireframe or not; number in the chunk.
-    pub groups: Vec<((usize, bool), usize)>,
+    /// Groups made so far and their numbers in the chunk; the first is that of the common ones.
+    pub groups: Vec<(GroupKey, usize)>,
     /// What the vertex program gave.
     pub cells: VertexCells<'a>,
     pub grid: &'a Grid,
@@ -145,7 +155,7 @@ impl Maker<'_, '_> {
         let MakerScratch {
             screen, codes, used, ..
         } = &mut *self.scratch;
-        let group_number = self.chunk.groups.len() - 1;
+        let group_number = self.groups[0].1;
         let (chunk, sorter, grid, rect) = (&mut *self.chunk, &mut *self.sorter, self.grid, self.state.rect);
         let first_vertex = self.group.first_vertex;
         let gained = &mut self.gained;

@@ -4,12 +4,14 @@
 //! The rule that must not break: what happens here is the original primitive's. Splitting it changes neither facing nor
 //! constants nor index (R-RAST-16, R-RAST-17).
 
-use super::chunk::{DrawState, Group, Prim};
+use super::chunk::{DrawState, Group, Prim, special};
 use super::collect::Collected;
-use super::prims::{Facing, Maker, area, place};
-use crate::geometry::{Clipped, Rect, ScreenVertex, clip_line, clip_triangle, code};
+use super::prims::{Facing, GroupKey, Maker, area, place};
+use crate::geometry::{Clipped, MAX_CORNERS, Rect, ScreenVertex, clip_line, clip_triangle, code};
 use crate::pipeline::{FillMode, LineMode, PointMode, ProvokingVertex};
-use crate::tile::{bounds, conservative_bounds, line_bounds, point_bounds, rectangle_bounds, square_bounds};
+use crate::tile::{
+    bounds, conservative_bounds, line_bounds, point_bounds, rectangle_bounds, smooth_bounds, square_bounds,
+};
 use crate::vertex::Shape;
 use quadrille_frontend::ir::Interpolation;
 
@@ -26,9 +28,16 @@ struct Route {
 
 /// What is left of a primitive.
 struct Remains {
-    corners: Vec<Placed>,
+    corners: [Placed; MAX_CORNERS],
     /// Whether the edge from each corner on is the original's.
-    edges: Vec<bool>,
+    edges: [bool; MAX_CORNERS],
+    count: usize,
+}
+
+impl Remains {
+    fn corners(&self) -> &[Placed] {
+        &self.corners[..self.count]
+    }
 }
 
 impl<'b> Maker<'_, 'b> {
@@ -102,17 +111,22 @@ impl<'b> Maker<'_, 'b> {
     }
 
     /// The group of a viewport's primitives.
-    fn group_of(&mut self, route: Route, wire: bool) -> usize {
-        let key = (route.viewport, wire);
+    fn group_of(&mut self, route: Route, wire: bool, codes: u16) -> usize {
+        let key = GroupKey {
+            viewport: route.viewport,
+            wire,
+            cut: codes & code::DISTANCE != 0 && !self.state.pipeline.routing.clip.is_empty(),
+        };
         if let Some(&(_, number)) = self.groups.iter().find(|g| g.0 == key) {
             return number;
         }
         let number = self.chunk.groups.len();
+        let shape = if wire { Shape::Line } else { self.group.shape };
         self.chunk.groups.push(Group {
             state: self.group.state + route.viewport as u32,
-            shape: if wire { Shape::Line } else { self.group.shape },
+            shape,
             wire,
-            special: self.group.special || wire,
+            special: special(self.state.pipeline, shape) || key.cut,
             ..self.group
         });
         self.groups.push((key, number));
@@ -182,11 +196,24 @@ impl<'b> Maker<'_, 'b> {
         varyings.iter().any(|v| v.interpolation == Interpolation::Flat)
     }
 
+    /// Chunk vertices of a primitive that isn't clipped.
+    fn whole(&mut self, route: Route, corners: &[u32]) -> Remains {
+        let mut remains = Remains {
+            corners: [Placed::default(); MAX_CORNERS],
+            edges: [true; MAX_CORNERS],
+            count: corners.len(),
+        };
+        for (placed, &corner) in remains.corners.iter_mut().zip(corners) {
+            *placed = self.corner(route, corner);
+        }
+        remains
+    }
+
     /// Chunk vertices of what clipping left. New points get blocks of their own, and so does a corner that isn't the
     /// provoking vertex but takes its place: `first` tells which of the remaining that is (R-RAST-16).
     fn place_points(&mut self, route: Route, c: &Clipped, corners: &[u32], lead: usize, first: usize) -> Remains {
         let words = self.group.words;
-        let varyings = &self.state.pipeline.varyings;
+        let (varyings, clip) = (&self.state.pipeline.varyings, &self.state.pipeline.routing.clip);
         let given = corners.len();
         let mut blocks: Vec<Vec<u32>> = corners.iter().map(|&v| self.cells.block(v as usize)).collect();
         for mix in c.mixes().iter().skip(given) {
@@ -194,6 +221,9 @@ impl<'b> Maker<'_, 'b> {
             let mixed = (0..words)
                 .map(|k| {
                     let (a, b) = (f32::from_bits(from[k]), f32::from_bits(to[k]));
+                    if clip.contains(&(k as u32)) && (a.is_infinite() || b.is_infinite()) {
+                        return mix_infinite(a, b, mix.t).to_bits();
+                    }
                     match varyings[k].interpolation {
                         Interpolation::Perspective => (a + mix.t * (b - a)).to_bits(),
                         Interpolation::Linear => (a + mix.screen_t * (b - a)).to_bits(),
@@ -204,27 +234,29 @@ impl<'b> Maker<'_, 'b> {
             blocks.push(mixed);
         }
         let flat = self.has_constants();
-        let mut placed = Vec::with_capacity(c.polygon().len());
+        let mut placed = [Placed::default(); MAX_CORNERS];
         for (n, &i) in c.polygon().iter().enumerate() {
             let i = i as usize;
             let stands_in = n == first && i != lead && flat;
             if i < given && !stands_in {
-                placed.push(self.corner(route, corners[i]));
+                placed[n] = self.corner(route, corners[i]);
                 continue;
             }
             let screen = self.view(route).view.vertex(c.points()[i]);
             let mut block = blocks[i].clone();
             self.constants(&mut block, &blocks[lead]);
-            placed.push(self.fresh(screen, &block));
+            placed[n] = self.fresh(screen, &block);
         }
+        let mut edges = [false; MAX_CORNERS];
+        edges[..c.edges().len()].copy_from_slice(c.edges());
         Remains {
             corners: placed,
-            edges: c.edges().to_vec(),
+            edges,
+            count: c.polygon().len(),
         }
     }
 
     /// A triangle that isn't for the common loop.
-    #[cold]
     pub(super) fn special_triangle(&mut self, corners: [u32; 3], index: u32, facing: Facing) {
         // Taken back when something is left.
         self.gained -= 1;
@@ -237,10 +269,7 @@ impl<'b> Maker<'_, 'b> {
         };
         let planes = codes & code::CLIP;
         let remains = if planes == 0 {
-            Remains {
-                corners: corners.iter().map(|&c| self.corner(route, c)).collect(),
-                edges: vec![true; 3],
-            }
+            self.whole(route, &corners)
         } else {
             let p = corners.map(|i| self.cells.vertex(i as usize));
             let mut c = clip_triangle(&self.view(route).planes, &p, planes);
@@ -249,7 +278,7 @@ impl<'b> Maker<'_, 'b> {
             }
             self.place_points(route, &c, &corners, 0, 0)
         };
-        let placed = &remains.corners;
+        let placed = remains.corners();
         self.gained += (placed.len() as i64 - 2).max(0);
         let fan = || (1..placed.len().saturating_sub(1)).map(|i| [placed[0], placed[i], placed[i + 1]]);
         // R-RAST-17: facing is the whole's, not a splinter's.
@@ -266,10 +295,10 @@ impl<'b> Maker<'_, 'b> {
         };
         let Some(front) = front else { return };
         if wire {
-            self.wires(route, &remains, corners[0], front, index);
+            self.wires(route, &remains, corners[0], codes, front, index);
             return;
         }
-        let group = self.group_of(route, false);
+        let group = self.group_of(route, false, codes);
         for t in fan() {
             let v = t.map(|p| p.1);
             let part = area(&v);
@@ -289,9 +318,9 @@ impl<'b> Maker<'_, 'b> {
     }
 
     /// R-RAST-80: the original edges of a triangle as lines. A third vertex comes along for the depth bias (R-RAST-75).
-    fn wires(&mut self, route: Route, remains: &Remains, leading: u32, front: bool, index: u32) {
-        let n = remains.corners.len();
-        let group = self.group_of(route, true);
+    fn wires(&mut self, route: Route, remains: &Remains, leading: u32, codes: u16, front: bool, index: u32) {
+        let n = remains.count;
+        let group = self.group_of(route, true, codes);
         let flat = self.has_constants();
         let from = self.cells.block(leading as usize);
         for i in (0..n).filter(|&i| remains.edges[i]) {
@@ -336,10 +365,11 @@ impl<'b> Maker<'_, 'b> {
 
     fn thin_bounds(&self, shape: Shape, v: &[ScreenVertex; 2]) -> Rect {
         let extended = &self.state.pipeline.primitive.extended;
-        match shape {
-            Shape::Line if extended.line_mode == LineMode::Rectangular => rectangle_bounds(v),
-            Shape::Line => line_bounds(v),
-            _ if extended.point_mode == PointMode::Square && self.state.pipeline.raster_samples > 1 => {
+        match (shape, extended.line_mode) {
+            (Shape::Line, LineMode::Aliased) => line_bounds(v),
+            (Shape::Line, LineMode::Rectangular) => rectangle_bounds(v),
+            (Shape::Line, LineMode::AlphaAntialiased) => smooth_bounds(v),
+            _ if extended.point_mode == PointMode::Square && self.state.pipeline.coverage.bytes() > 1 => {
                 square_bounds(&v[0])
             }
             _ => point_bounds(&v[0]),
@@ -369,21 +399,30 @@ impl<'b> Maker<'_, 'b> {
         };
         let planes = codes & code::CLIP;
         let placed = if planes == 0 {
-            corners.iter().map(|&c| self.corner(route, c)).collect()
+            self.whole(route, corners)
         } else if shape == Shape::Line {
             let p = corners.map(|i| self.cells.vertex(i as usize));
             let clipped = clip_line(&self.view(route).planes, &p, planes);
-            self.place_points(route, &clipped, corners, lead, lead).corners
+            self.place_points(route, &clipped, corners, lead, lead)
         } else {
             // A point is in or out by its centre (R-RAST-62); one outside of the guard band is out of the viewport.
             return;
         };
-        let [(i, v), (j, w)] = placed[..] else { return };
+        let &[(i, v), (j, w)] = placed.corners() else { return };
         self.gained += 1;
         let b = self.thin_bounds(shape, &[v, w]).intersect(self.view(route).rect);
         if !b.is_empty() {
-            let group = self.group_of(route, false);
+            let group = self.group_of(route, false, codes);
             self.push(route, Prim::new([i, j, j], group, true, index), &b, None);
         }
+    }
+}
+
+/// A clip distance between two of which one is infinite at least (R-RAST-13): `a + t*(b-a)` would be NaN.
+fn mix_infinite(a: f32, b: f32, t: f32) -> f32 {
+    match t {
+        t if t <= 0.0 => a,
+        t if t >= 1.0 => b,
+        t => (1.0 - t) * a + t * b,
     }
 }

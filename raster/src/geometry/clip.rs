@@ -61,7 +61,7 @@ pub struct Mix {
 const MAX_POINTS: usize = 3 + 2 * ORDER.len();
 
 /// Corners of a clipped triangle, at most: 3, and 1 more a plane.
-const MAX_CORNERS: usize = 3 + ORDER.len();
+pub(crate) const MAX_CORNERS: usize = 3 + ORDER.len();
 
 /// A clipped triangle or line.
 #[derive(Clone, Debug)]

@@ -15,6 +15,7 @@ mod record;
 mod view;
 
 pub use bias::{BiasFormat, DepthBias};
+pub(crate) use clip::MAX_CORNERS;
 pub use clip::{ClipPlanes, Clipped, clip_line, clip_triangle};
 pub use record::{Gradients, PrimRecord};
 pub use view::{GroupPositions, Rect, ScreenVertex, ViewTransform, Viewport, code, snap};

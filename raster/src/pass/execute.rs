@@ -29,6 +29,8 @@ pub struct PassOptions<'a> {
     pub cancel: Option<&'a AtomicU32>,
     /// Bytes that chunks may take before tiles run (law R4).
     pub bin_budget: usize,
+    /// Primitives of a chunk, 1 to 4096. Vertices that chunks share are shaded in each of them; else it changes nothing.
+    pub chunk_primitives: u32,
     /// Whether depths already drawn hide whole blocks of what comes after (law R5). Changes no result.
     pub hierarchical_depth: bool,
     /// Draws with a counter run programs that show what they do ([`Note`](crate::pipeline::Note)), under the counter's number as
@@ -42,6 +44,7 @@ impl Default for PassOptions<'_> {
             loop_budget: 1 << 22,
             cancel: None,
             bin_budget: 256 << 20,
+            chunk_primitives: CHUNK,
             hierarchical_depth: true,
             traced: false,
         }
@@ -279,7 +282,7 @@ impl<'a> Execution<'a> {
             draws.push((primitives, first_state, draw.first_instance));
         }
         let edge = attachments.planes.tile_edge;
-        let samples = pass.draws.iter().map(|d| d.pipeline.raster_samples);
+        let samples = pass.draws.iter().map(|d| d.pipeline.coverage.bytes());
         let samples = samples.fold(attachments.planes.samples, u32::max);
         let serial = states
             .iter()
@@ -307,16 +310,17 @@ impl<'a> Execution<'a> {
     }
 
     fn all(&self) -> Result<PassStats, PassError> {
-        let pieces = plan(self.draws.iter().zip(&self.pass.draws).map(|((p, state, _), d)| {
+        let chunk = self.options.chunk_primitives.clamp(1, CHUNK);
+        let draws = self.draws.iter().zip(&self.pass.draws).map(|((p, state, _), d)| {
             let first = *state as usize;
             let views = &self.states[first..first + self.states[first].viewports as usize];
             // What is counted happens before the scissor, too.
             let empty = d.counter.is_none() && views.iter().all(|s| s.rect.is_empty());
             if empty { (0, 0) } else { (p.len(), d.instance_count) }
-        }));
-        // A chunk's memory grows with its primitives; budget and chunk size are constants, so rounds are the same
-        // on every machine.
-        let per_round = (self.options.bin_budget / (CHUNK as usize * 80)).max(1);
+        });
+        let pieces = plan(draws, chunk);
+        // A chunk's memory grows with its primitives; budget and chunk size don't depend on the machine, nor do rounds.
+        let per_round = (self.options.bin_budget / (chunk as usize * 80)).max(1);
         let rounds: Vec<&[Vec<Piece>]> = if pieces.is_empty() {
             vec![&[]]
         } else {

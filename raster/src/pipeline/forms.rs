@@ -118,7 +118,7 @@ impl RenderPipeline {
         };
         let assembled = fragment::assemble(&desc, &self.planes, shader, source.traits, &source.link, form);
         let kind = ProgramKind::Fragment {
-            samples: self.raster_samples as u8,
+            samples: self.coverage.bytes() as u8,
             plane_stride: self.planes.plane_stride(),
         };
         let (program, _) =

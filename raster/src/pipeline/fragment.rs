@@ -16,7 +16,7 @@ use super::inputs::Inputs;
 use super::interface::Link;
 use super::interpolate::{At, Coverage, Interpolator};
 use super::notes::Note;
-use super::state::{CompareFunction, PipelineDescriptor};
+use super::state::{CompareFunction, CoverageForm, PipelineDescriptor, SamplePattern};
 use super::vertex::Assembled;
 use crate::layout::{PlaneLayout, prim};
 use quadrille_frontend::ir::splice::splice;
@@ -349,19 +349,56 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// The number from 0 to 1 whose bits these are.
+    fn area(&mut self, bits: &[Value]) -> Value {
+        let zero = self.e.u32(0);
+        let mut sum = zero;
+        for (n, &bit) in bits.iter().enumerate() {
+            let value = self.e.u32(1 << n);
+            let value = self.e.select(bit, value, zero);
+            sum = self.e.or(sum, value);
+        }
+        let sum = self.e.alu(Alu::UToF, &[sum]);
+        let all = self.e.f32(((1u32 << bits.len()) - 1) as f32);
+        self.e.alu(Alu::FDiv, &[sum, all])
+    }
+
     /// Coverage of each sample of the rasterizer, before and after the pipeline's sample mask. Where the rasterizer has
-    /// its own samples the mask is for the attachments' (R-RAST-110).
+    /// its own samples the mask is for the attachments' (R-RAST-110). All samples of a pixel are alike where pairs are
+    /// about whole pixels (R-RAST-55, R-RAST-91, R-RAST-121).
     fn coverage(&mut self) -> Coverage {
         let own = self.desc.has_own_samples();
         let mask = if own { u32::MAX } else { self.desc.multisample.mask };
         let covered = |e: &mut Emit, s: u32| e.b.inst1(Op::Coverage { sample: s as u8 }, &[], Kind::Bool);
-        let samples = self.desc.raster_samples();
-        let raw: Vec<Value> = (0..samples).map(|s| covered(&mut self.e, s)).collect();
+        let form = self.desc.coverage_form();
+        let bytes: Vec<Value> = (0..form.bytes()).map(|s| covered(&mut self.e, s)).collect();
+        let alike = self.desc.raster_samples() as usize;
+        let (mut inner, mut area) = (None, None);
+        let raw = match form {
+            CoverageForm::Samples(_) => bytes,
+            CoverageForm::Center => vec![bytes[0]; alike],
+            CoverageForm::Inner => {
+                inner = Some(bytes[1]);
+                vec![bytes[0]; alike]
+            }
+            CoverageForm::Area => {
+                let hit = self.any_sample(&bytes);
+                area = Some(self.area(&bytes));
+                vec![hit; alike]
+            }
+        };
         let masked = (0..)
             .zip(&raw)
             .map(|(s, &c)| if mask >> s & 1 == 0 { self.e.b.bool(false) } else { c })
             .collect();
-        Coverage { raw, masked, mask }
+        Coverage {
+            raw,
+            masked,
+            mask,
+            inner,
+            area,
+            centered: self.desc.extended.sample_pattern == SamplePattern::Center,
+        }
     }
 
     /// Coverage of the attachments' samples: the rasterizer's own, or, where it has others, all in the mask of a pixel that
@@ -451,6 +488,13 @@ impl<'a> Assembler<'a> {
                 Semantic::Builtin(Builtin::SampleMask) => shaded.mask = Some(self.e.b.bitcast(value, Kind::U32)),
                 Semantic::Builtin(_) => {}
             }
+        }
+        // R-RAST-57; nothing is scaled that isn't a float's alpha.
+        let alpha = shaded.colors.first_mut().and_then(|c| c[3].as_mut());
+        if let (Some(area), Some(alpha)) = (interpolator.coverage().area, alpha)
+            && self.e.b.kind(*alpha) == Kind::F32
+        {
+            *alpha = self.e.fmul(*alpha, area);
         }
         if self.traits.discards {
             let helper = self.e.b.inst1(Op::IsHelper, &[], Kind::Bool);

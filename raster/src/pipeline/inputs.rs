@@ -103,6 +103,15 @@ impl<'a> Inputs<'a> {
                 }
                 mask
             }
+            // R-RAST-123: bit 0, whatever the sample mask.
+            Builtin::InnerCoverage => match interpolator.coverage().inner {
+                Some(inner) if kind == Kind::Bool => return inner,
+                Some(inner) => {
+                    let (one, zero) = (e.u32(1), e.u32(0));
+                    e.select(inner, one, zero)
+                }
+                None => e.u32(0),
+            },
             Builtin::PrimitiveIndex => e.prim_u32(prim::PRIMITIVE_INDEX),
             _ => e.u32(0),
         };

@@ -17,6 +17,12 @@ pub(super) struct Coverage {
     pub masked: Vec<Value>,
     /// That mask, in the low bits.
     pub mask: u32,
+    /// Whether the pixel lies inside of the primitive for certain, if the shader asks (R-RAST-123).
+    pub inner: Option<Value>,
+    /// How much of the pixel an antialiased line covers (R-RAST-57).
+    pub area: Option<Value>,
+    /// All samples lie at the pixel's centre (R-RAST-91).
+    pub centered: bool,
 }
 
 /// A point where inputs are evaluated.
@@ -99,6 +105,7 @@ impl Interpolator {
 
     fn slot(&self, at: At) -> usize {
         match at {
+            _ if self.coverage.centered => 0,
             At::Center => 0,
             At::Sample(s) => 1 + s as usize,
             At::Centroid => 1 + self.samples as usize,
@@ -121,6 +128,7 @@ impl Interpolator {
             return done.point;
         }
         let offset = match at {
+            _ if self.coverage.centered => (e.f32(0.5), e.f32(0.5)),
             At::Center => (e.f32(0.5), e.f32(0.5)),
             At::Sample(s) => sample_offset(e, self.samples, s),
             At::Centroid => self.centroid(e),
@@ -172,7 +180,7 @@ impl Interpolator {
     /// Makes the centre the sample of that (dynamic) index, or the real centre beyond the last one (R-RAST-147).
     pub fn move_to_sample(&mut self, e: &mut Emit, index: Value) {
         let mut at = (e.f32(0.5), e.f32(0.5));
-        for s in 0..self.samples {
+        for s in (0..self.samples).filter(|_| !self.coverage.centered) {
             let number = e.u32(s);
             let here = e.alu(Alu::IEq, &[index, number]);
             let (x, y) = sample_offset(e, self.samples, s);

@@ -135,8 +135,8 @@ pub struct RenderPipeline {
     pub cells_out: u32,
     /// Words of the vertex attribute blocks.
     pub varyings: Vec<Varying>,
-    /// Samples that the rasterizer decides about: the attachments', unless they are forced.
-    pub raster_samples: u32,
+    /// What pairs say about pixels.
+    pub(crate) coverage: CoverageForm,
     /// Where the vertex program leaves distances, viewport and layer.
     pub routing: Routing,
     /// The fragment program; none if nothing can be written.
@@ -215,7 +215,7 @@ impl RenderPipeline {
             cells_out: built.source.link().cells(),
             varyings: built.source.link().varyings.clone(),
             routing: built.source.link().routing.clone(),
-            raster_samples: desc.raster_samples(),
+            coverage: desc.coverage_form(),
             fragment,
             traceless: built.traceless,
             occludes: built.occludes,
@@ -285,7 +285,7 @@ impl Built {
             let shader = fragment.as_ref().map(|(s, f)| (s, f));
             let assembled = fragment::assemble(desc, &planes, shader, traits, &link, Form::Whole);
             let kind = ProgramKind::Fragment {
-                samples: desc.raster_samples() as u8,
+                samples: desc.coverage_form().bytes() as u8,
                 plane_stride: planes.plane_stride(),
             };
             let (program, passes) = program(assembled, kind, shader.map(|s| s.0), &slots).map_err(pass)?;

@@ -2,7 +2,7 @@
 
 use crate::format::TextureFormat;
 use crate::vertex::VertexFormat;
-use quadrille_frontend::ir::Shader;
+use quadrille_frontend::ir::{Builtin, Semantic, Shader};
 
 macro_rules! named_enum {
     ($(#[$doc:meta])* $name:ident default $default:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
@@ -164,6 +164,12 @@ named_enum! {
     }
 }
 
+named_enum! {
+    /// Where the samples of a pixel are: at the standard positions (R-RAST-90), or all at its centre (R-RAST-91), which
+    /// excludes shading at sample frequency and rectangular lines.
+    SamplePattern default Standard { Standard = "standard", Center = "center", }
+}
+
 /// State that WebGPU doesn't have; all of it is off by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExtendedState {
@@ -171,6 +177,8 @@ pub struct ExtendedState {
     pub logic_op: Option<LogicOperation>,
     /// Samples whose *stored* depth lies outside of these bounds (least, greatest) are dropped before all other tests.
     pub depth_bounds: Option<[f32; 2]>,
+    /// Where the samples of a pixel are.
+    pub sample_pattern: SamplePattern,
 }
 
 /// Blending of colour or alpha.
@@ -252,9 +260,14 @@ named_enum! {
     FillMode default Solid { Solid = "solid", Wireframe = "wireframe", }
 }
 named_enum! {
-    /// How lines are drawn (R-RAST-50): by the diamond exit rule with all samples of a pixel alike, or as rectangles 1.4
-    /// pixels wide, sample by sample (Direct3D's quadrilateral lines).
-    LineMode default Aliased { Aliased = "aliased", Rectangular = "rectangular", }
+    /// How lines are drawn (R-RAST-50): by the diamond exit rule with all samples of a pixel alike, as rectangles 1.4
+    /// pixels wide, sample by sample (Direct3D's quadrilateral lines), or as rectangles one pixel wide with what they
+    /// cover of a pixel as a factor of the first target's alpha (R-RAST-57).
+    LineMode default Aliased {
+        Aliased = "aliased",
+        Rectangular = "rectangular",
+        AlphaAntialiased = "alpha-antialiased",
+    }
 }
 named_enum! {
     /// What a point covers: all samples of one pixel (WebGPU, R-RAST-62), or the samples within a square of one pixel's
@@ -279,7 +292,7 @@ pub struct ExtendedPrimitiveState {
     pub provoking_vertex: ProvokingVertex,
     /// An index of all ones cuts any topology, lists too, whatever `strip_index_format` says (R-RAST-133, Direct3D).
     pub restart: bool,
-    /// Triangles cover every pixel that they touch (R-RAST-120 to 122, tier 2).
+    /// Triangles cover every pixel that they touch (R-RAST-120 to 124, tier 3).
     pub conservative: bool,
     /// Samples of the rasterizer where they aren't the attachments' (R-RAST-110, `ForcedSampleCount`): 1, 4, 8 or 16; 0 is
     /// off. Only without depth-stencil attachment and at pixel frequency; above 1 with attachments of one sample.
@@ -457,9 +470,68 @@ impl PipelineDescriptor<'_> {
         }
     }
 
+    /// Whether its primitives are drawn as lines.
+    pub fn draws_lines(&self) -> bool {
+        use PrimitiveTopology::*;
+        match self.primitive.topology {
+            PointList => false,
+            LineList | LineStrip | LineListAdjacency | LineStripAdjacency => true,
+            _ => self.primitive.extended.fill_mode == FillMode::Wireframe,
+        }
+    }
+
+    /// Whether the fragment shader reads a built-in.
+    pub(super) fn reads(&self, builtin: Builtin) -> bool {
+        let wanted = Semantic::Builtin(builtin);
+        self.fragment
+            .is_some_and(|f| f.inputs.iter().any(|(_, i)| i.semantic == wanted))
+    }
+
+    /// What its pairs say about a pixel.
+    pub(crate) fn coverage_form(&self) -> CoverageForm {
+        let line_mode = self.primitive.extended.line_mode;
+        if self.reads(Builtin::InnerCoverage) {
+            CoverageForm::Inner
+        } else if self.draws_lines() && line_mode == LineMode::AlphaAntialiased {
+            CoverageForm::Area
+        } else if self.extended.sample_pattern == SamplePattern::Center && self.raster_samples() > 1 {
+            CoverageForm::Center
+        } else {
+            CoverageForm::Samples(self.raster_samples())
+        }
+    }
+
     /// Whether the rasterizer's samples aren't the attachments'.
     pub fn has_own_samples(&self) -> bool {
         self.primitive.extended.forced_samples != 0
             || self.targets.iter().all(Option::is_none) && self.depth_stencil.is_none()
+    }
+}
+
+/// What the coverage bytes of a pair mean, each a bit a pixel. But for samples all that is about whole pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CoverageForm {
+    /// Samples at their places.
+    Samples(u32),
+    /// One byte for all samples, at the pixel's centre (R-RAST-91).
+    Center,
+    /// Whether the pixel is hit, and whether it lies inside (R-RAST-123).
+    Inner,
+    /// How much of the pixel is covered, in 1/65535, bit after bit (R-RAST-57). None of them is no hit.
+    Area,
+}
+
+impl CoverageForm {
+    /// Bits of [`Area`](CoverageForm::Area).
+    pub const AREA_BITS: u32 = 16;
+
+    /// Bytes: what rasterizer and program take for their samples.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            CoverageForm::Samples(n) => n,
+            CoverageForm::Center => 1,
+            CoverageForm::Inner => 4,
+            CoverageForm::Area => CoverageForm::AREA_BITS,
+        }
     }
 }

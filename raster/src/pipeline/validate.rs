@@ -16,7 +16,8 @@ pub(super) fn validate(desc: &PipelineDescriptor<'_>) -> Result<(), PipelineErro
     check.logic_op()?;
     check.depth_stencil()?;
     check.multisample()?;
-    check.forced_samples()
+    check.forced_samples()?;
+    check.coverage()
 }
 
 type Checked = Result<(), PipelineError>;
@@ -235,12 +236,49 @@ impl Check<'_> {
         if fragment.outputs.iter().any(|o| o.semantic == depth) {
             return self.invalid("forced samples exclude a depth output (R-RAST-110)".into());
         }
-        let frequent =
-            |i: &ir::Input| i.sampling == ir::Sampling::Sample || i.semantic == Semantic::Builtin(Builtin::SampleIndex);
-        if fragment.inputs.iter().any(|(_, i)| frequent(i)) {
+        if self.is_frequent() {
             return self.invalid("forced samples exclude shading at sample frequency (R-RAST-110)".into());
         }
         Ok(())
+    }
+
+    /// What excludes shading at sample frequency, and each other (R-RAST-55, 91, 123).
+    fn coverage(&self) -> Checked {
+        let desc = self.desc;
+        let extended = &desc.primitive.extended;
+        let several = desc.raster_samples() > 1;
+        let frequent = several && self.is_frequent();
+        let lines = desc.draws_lines();
+        if lines && frequent && extended.line_mode == LineMode::AlphaAntialiased {
+            return self.invalid("antialiased lines exclude shading at sample frequency (R-RAST-55)".into());
+        }
+        if desc.extended.sample_pattern == SamplePattern::Center {
+            if frequent {
+                return self.invalid("samples at the centre exclude shading at sample frequency (R-RAST-91)".into());
+            }
+            if several && lines && extended.line_mode == LineMode::Rectangular {
+                return self.invalid("samples at the centre exclude rectangular lines (R-RAST-91)".into());
+            }
+        }
+        if !desc.reads(Builtin::InnerCoverage) {
+            return Ok(());
+        }
+        let filled = desc.primitive.topology.has_triangles() && extended.fill_mode == FillMode::Solid;
+        if !extended.conservative || !filled {
+            return self.invalid("the inner coverage is that of filled, conservative triangles (R-RAST-123)".into());
+        }
+        if desc.reads(Builtin::SampleMask) {
+            return self.invalid("a shader reads the inner coverage or the sample mask, not both (R-RAST-123)".into());
+        }
+        Ok(())
+    }
+
+    /// Whether the shader asks to run for each sample (R-RAST-94).
+    fn is_frequent(&self) -> bool {
+        let frequent =
+            |i: &ir::Input| i.sampling == ir::Sampling::Sample || i.semantic == Semantic::Builtin(Builtin::SampleIndex);
+        let fragment = self.desc.fragment;
+        fragment.is_some_and(|f| f.inputs.iter().any(|(_, i)| frequent(i)))
     }
 
     fn multisample(&self) -> Checked {

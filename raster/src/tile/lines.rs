@@ -118,44 +118,147 @@ pub(crate) fn line<P: PairWord, const N: usize>(
     }
     let range = |axis: usize| {
         if axis == 0 {
-            inside.x0..inside.x1
+            (i64::from(inside.x0), i64::from(inside.x1))
         } else {
-            inside.y0..inside.y1
+            (i64::from(inside.y0), i64::from(inside.y1))
         }
     };
     let (low, high) = (a[major].min(b[major]), a[major].max(b[major]));
-    let minor_at = |m: i64| a[minor] + (d[minor] * (m.clamp(low, high) - a[major])).div_euclid(d[major]);
-    let mut masks = [0u8; MAX_PAIRS];
-    let mut touched = Vec::new();
-    for m in range(major) {
-        let (p, q) = (minor_at(i64::from(m) * 256), minor_at(i64::from(m) * 256 + 256));
-        // A diamond is hit only if its centre is within half a pixel of the line's course over its column.
-        let first = ((p.min(q) - 129) >> 8).max(range(minor).start.into());
-        let end = (((p.max(q) + 129) >> 8) + 1).min(range(minor).end.into());
-        for n in first..end {
-            let (x, y) = if major == 0 {
-                (i64::from(m), n)
-            } else {
-                (n, i64::from(m))
-            };
+    let (first, end) = range(major);
+    let minors = range(minor);
+    let mut writer = Writer::<P, N>::new(area, major, out);
+    let mut course = Course::new(a, d, major, first);
+    for m in first..end {
+        let crossed = course.next();
+        if low < m * 256 && high > m * 256 + 256 && d[minor].abs() < d[major].abs() {
+            // The line runs all through the column: it meets one pixel's diamond, that nearest to it at the middle.
+            if crossed >= minors.0 && crossed < minors.1 {
+                writer.set(m, crossed);
+            }
+            continue;
+        }
+        // Only diamonds whose centres are within a pixel or so of the line's course over the column are hit.
+        let minor_at = |m: i64| a[minor] + (d[minor] * (m.clamp(low, high) - a[major])).div_euclid(d[major]);
+        let (p, q) = (minor_at(m * 256), minor_at(m * 256 + 256));
+        let near = ((p.min(q) - 129) >> 8).max(minors.0);
+        for n in near..(((p.max(q) + 129) >> 8) + 1).min(minors.1) {
+            let (x, y) = if major == 0 { (m, n) } else { (n, m) };
             if exits(a[0] - (x * 256 + 128), a[1] - (y * 256 + 128), d[0], d[1]) {
-                let (x, y) = (x as usize, y as usize);
-                let index = area.pair_index(x, y);
-                if masks[index] == 0 {
-                    touched.push((index, x & !3, y & !1));
-                }
-                masks[index] |= 1 << lane(x, y);
+                writer.set(m, n);
             }
         }
     }
-    for (out, &(index, x, y)) in out.iter_mut().zip(&touched) {
-        *out = P::new(index, x, y, [masks[index]; N]);
-    }
-    touched.len()
+    writer.finish()
 }
 
-/// Pairs of the largest tile.
-const MAX_PAIRS: usize = 128 * 128 / 8;
+/// Where a line crosses the middles of columns (or rows, if it is y-major), one after the other: the pixel whose lower
+/// or right half the crossing is in, borders taken as the diamonds take them (R-RAST-52).
+struct Course {
+    /// Pixel, and the rest in units of `divisor`.
+    pixel: i64,
+    rest: i64,
+    step: (i64, i64),
+    divisor: i64,
+}
+
+impl Course {
+    fn new(a: [i64; 2], d: [i64; 2], major: usize, first: i64) -> Course {
+        let minor = 1 - major;
+        let (length, along) = (d[major].abs(), d[minor] * d[major].signum());
+        // The crossing is number/divisor pixels away; a whole number belongs to the pixel before it.
+        let number = a[minor] * length + along * (first * 256 + 128 - a[major]) - 1;
+        let divisor = 256 * length;
+        Course {
+            pixel: number.div_euclid(divisor),
+            rest: number.rem_euclid(divisor),
+            step: ((along * 256).div_euclid(divisor), (along * 256).rem_euclid(divisor)),
+            divisor,
+        }
+    }
+
+    /// The pixel in the present column; goes on to the next.
+    #[inline(always)]
+    fn next(&mut self) -> i64 {
+        let pixel = self.pixel;
+        self.pixel += self.step.0;
+        self.rest += self.step.1;
+        if self.rest >= self.divisor {
+            self.rest -= self.divisor;
+            self.pixel += 1;
+        }
+        pixel
+    }
+}
+
+/// Pixels of a line, column by column (or row by row), made into pairs.
+struct Writer<'a, P, const N: usize> {
+    area: &'a TileArea,
+    out: &'a mut [P],
+    count: usize,
+    major: usize,
+    /// The column of pairs that is being written, and its pairs: first row, lanes.
+    column: i64,
+    open: [(i64, u8); MAX_OPEN],
+    opened: usize,
+}
+
+/// Pairs that a line may meet in one column of pairs, or row: it goes at most as far across as along, and half a pixel
+/// on either side.
+const MAX_OPEN: usize = 8;
+
+impl<'a, P: PairWord, const N: usize> Writer<'a, P, N> {
+    fn new(area: &'a TileArea, major: usize, out: &'a mut [P]) -> Self {
+        Writer {
+            area,
+            out,
+            count: 0,
+            major,
+            column: i64::MIN,
+            open: [(0, 0); MAX_OPEN],
+            opened: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, m: i64, n: i64) {
+        // Pixels of a pair along the line and across it.
+        let (along, across) = if self.major == 0 { (4, 2) } else { (2, 4) };
+        let (column, row) = (m & -along, n & -across);
+        if column != self.column {
+            self.close();
+            self.column = column;
+        }
+        let (x, y) = if self.major == 0 { (m, n) } else { (n, m) };
+        let bit = 1 << lane((x & 3) as usize, (y & 1) as usize);
+        for (at, lanes) in &mut self.open[..self.opened] {
+            if *at == row {
+                *lanes |= bit;
+                return;
+            }
+        }
+        self.open[self.opened] = (row, bit);
+        self.opened += 1;
+    }
+
+    fn close(&mut self) {
+        for &(row, lanes) in &self.open[..self.opened] {
+            let (x, y) = if self.major == 0 {
+                (self.column, row)
+            } else {
+                (row, self.column)
+            };
+            let (x, y) = (x as usize, y as usize);
+            self.out[self.count] = P::new(self.area.pair_index(x, y), x, y, [lanes; N]);
+            self.count += 1;
+        }
+        self.opened = 0;
+    }
+
+    fn finish(mut self) -> usize {
+        self.close();
+        self.count
+    }
+}
 
 /// Writes the pair that a point covers, if it is in the tile; as [`super::triangle`].
 pub(crate) fn point<P: PairWord, const N: usize>(

@@ -15,6 +15,7 @@ mod lists;
 mod pairs;
 mod polygon;
 mod raster;
+mod smooth;
 mod special;
 #[cfg(test)]
 mod union_tests;
@@ -24,6 +25,7 @@ pub(crate) use lines::{line_bounds, point_bounds};
 pub(crate) use lists::TileLists;
 pub(crate) use polygon::{conservative_bounds, rectangle_bounds, square_bounds};
 pub(crate) use raster::bounds;
+pub(crate) use smooth::bounds as smooth_bounds;
 
 use crate::binning::{Chunk, DrawState, Group, Prim, area};
 use crate::geometry::{Gradients, PrimRecord, Rect, ScreenVertex};
@@ -57,7 +59,6 @@ macro_rules! at_best_level {
         }
     };
 }
-#[cfg(test)]
 pub(crate) use at_best_level;
 
 /// What a thread reuses for all its tiles.
@@ -122,7 +123,7 @@ impl TileWorker {
         index: usize,
     ) -> Result<(), OutOfBudget> {
         self.batch.start::<P>(*tile);
-        if job.states.iter().any(|s| s.pipeline.raster_samples != N as u32) {
+        if job.states.iter().any(|s| s.pipeline.coverage.bytes() != N as u32) {
             self.batch.reserve::<Pair>(tile);
             self.batch.reserve::<WidePair>(tile);
         }
@@ -146,7 +147,10 @@ impl TileWorker {
                 }
                 let Some((group, state)) = group else { continue };
                 let v = prim.v.map(|i| chunk.screen[usize::from(i)]);
-                if state.pipeline.raster_samples != N as u32 {
+                if state.pipeline.coverage.bytes() != N as u32 {
+                    if state.writes_depth && self.bounds.any() {
+                        self.bounds.written(state.hides.as_ref(), u64::MAX);
+                    }
                     if special::push(&mut self.batch, tile, chunk, group, state, prim) {
                         self.flush(job, state_number)?;
                     }

@@ -1,9 +1,9 @@
 //! Coverage of what is neither a filled triangle nor an aliased line: lines as rectangles, points as squares,
-//! conservative triangles (R-RAST-56, 60, 120 to 122). Exact, in i64.
+//! conservative triangles (R-RAST-56, 60, 120 to 123). Exact, in i64. (Antialiased lines: `smooth.rs`.)
 //!
 //! All are convex: a set of half planes `a*x + b*y + c >= 0` over points in 1/256 pixel relative to the tile, and a box.
 
-use super::pairs::{PairWord, TileArea, lane};
+use super::pairs::{PairWord, TileArea, lane, lanes_inside};
 use crate::geometry::{Rect, ScreenVertex, sample_extent, sample_offsets};
 
 /// Half the width of a rectangular line, 0.7 pixels, in 1/256 pixel.
@@ -58,16 +58,39 @@ fn walk<P: PairWord, const M: usize, const N: usize>(
             }
             for y in (by..by + 8).step_by(2) {
                 for x in (bx..bx + 8).step_by(4) {
-                    let mut lanes = [0u8; M];
-                    for (px, py) in (y..y + 2).flat_map(|py| (x..x + 4).map(move |px| (px, py))) {
-                        if px < inside.x0 || px >= inside.x1 || py < inside.y0 || py >= inside.y1 {
-                            continue;
+                    if x + 4 <= inside.x0 || x >= inside.x1 || y + 2 <= inside.y0 || y >= inside.y1 {
+                        continue;
+                    }
+                    // Planes that the whole pair is inside of need no look at its points.
+                    let mut across = [HalfPlane::default(); MAX_PLANES];
+                    let (mut some, mut outside) = (0, false);
+                    for p in planes {
+                        let corner = |far: bool| {
+                            let at = |a: i64, at: i32, size: i32| {
+                                i64::from(if (a > 0) == far { at + size } else { at }) * 256
+                            };
+                            p.at(at(p.a, x, 4), at(p.b, y, 2))
+                        };
+                        outside |= corner(true) < 0;
+                        if corner(false) < 0 {
+                            across[some] = *p;
+                            some += 1;
                         }
-                        let bit = 1 << lane(px as usize, py as usize);
-                        for (mask, [ox, oy]) in lanes.iter_mut().zip(points) {
-                            let (sx, sy) = (i64::from(px) * 256 + ox, i64::from(py) * 256 + oy);
-                            if planes.iter().all(|p| p.at(sx, sy) >= 0) {
-                                *mask |= bit;
+                    }
+                    if outside {
+                        continue;
+                    }
+                    let clip = lanes_inside(inside, x as usize, y as usize);
+                    let mut lanes = [clip; M];
+                    if some != 0 {
+                        lanes = [0; M];
+                        for (py, px) in (y..y + 2).flat_map(|py| (x..x + 4).map(move |px| (py, px))) {
+                            let bit = 1 << lane((px & 3) as usize, (py & 1) as usize);
+                            let (sx, sy) = (i64::from(px) * 256, i64::from(py) * 256);
+                            for (mask, [ox, oy]) in lanes.iter_mut().zip(points) {
+                                if across[..some].iter().all(|p| p.at(sx + ox, sy + oy) >= 0) {
+                                    *mask |= bit & clip;
+                                }
                             }
                         }
                     }
@@ -83,6 +106,9 @@ fn walk<P: PairWord, const M: usize, const N: usize>(
     n
 }
 
+/// Half planes of a shape, at most.
+const MAX_PLANES: usize = 4;
+
 fn sample_points<const N: usize>() -> [[i64; 2]; N] {
     sample_offsets::<N>().map(|o| o.map(i64::from))
 }
@@ -93,7 +119,7 @@ fn local(area: &TileArea, x: i64, y: i64) -> [i64; 2] {
 }
 
 /// Pixels that have a sample within such a distance of a box around vertices.
-fn around(v: &[ScreenVertex], distance: i32, (low, high): (i32, i32)) -> Rect {
+pub(super) fn around(v: &[ScreenVertex], distance: i32, (low, high): (i32, i32)) -> Rect {
     let x = || v.iter().map(|v| v.x);
     let y = || v.iter().map(|v| v.y);
     let (x0, x1) = (x().min().unwrap_or(0) - distance, x().max().unwrap_or(0) + distance);
@@ -184,10 +210,14 @@ pub(crate) fn conservative_bounds(v: &[ScreenVertex; 3]) -> Rect {
 /// Writes the pairs of all pixels that a triangle touches, all samples of each (R-RAST-120, R-RAST-121). Edges lie
 /// 1/512 pixel outwards in x and y, as far as the snap may have moved the vertices, and count as inside. A triangle
 /// without area is a line or a point (R-RAST-122).
+///
+/// With `inner` the second coverage byte has the pixels that lie inside of all edges, moved as far inwards
+/// (R-RAST-123), and there are no more.
 pub(crate) fn conservative<P: PairWord, const N: usize>(
     area: &TileArea,
     v: &[ScreenVertex; 3],
     rect: &Rect,
+    inner: bool,
     out: &mut [P],
 ) -> usize {
     let inside = area.local(conservative_bounds(v).intersect(*rect));
@@ -197,19 +227,50 @@ pub(crate) fn conservative<P: PairWord, const N: usize>(
     let [p, q, r] = v.map(|v| local(area, v.x.into(), v.y.into()));
     let cross = (q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1]);
     let corners = if cross >= 0 { [p, q, r] } else { [p, r, q] };
-    // A pixel's square is inside of a half plane as far as its innermost corner is. All doubled, for the half units.
-    let planes: [HalfPlane; 3] = std::array::from_fn(|k| {
-        let (from, to) = (corners[k], corners[(k + 1) % 3]);
-        let (a, b) = (from[1] - to[1], to[0] - from[0]);
-        let c = -(a * from[0] + b * from[1]);
-        HalfPlane {
-            a: 2 * a,
-            b: 2 * b,
-            c: 2 * (c + 256 * (a.max(0) + b.max(0))) + a.abs() + b.abs(),
+    // The point of a pixel's square that is farthest inside of a half plane, or with `whole` farthest outside, decides.
+    // All doubled, for the half units.
+    let planes = |whole: bool| -> [HalfPlane; 3] {
+        std::array::from_fn(|k| {
+            let (from, to) = (corners[k], corners[(k + 1) % 3]);
+            let (a, b) = (from[1] - to[1], to[0] - from[0]);
+            let c = -(a * from[0] + b * from[1]);
+            let doubt = a.abs() + b.abs();
+            HalfPlane {
+                a: 2 * a,
+                b: 2 * b,
+                c: if whole {
+                    2 * (c + 256 * (a.min(0) + b.min(0))) - doubt
+                } else {
+                    2 * (c + 256 * (a.max(0) + b.max(0))) + doubt
+                },
+            }
+        })
+    };
+    let count = walk(area, &planes(false), &[[0; 2]], &inside, |[m]| [m; N], out);
+    if !inner {
+        return count;
+    }
+    let whole = planes(true);
+    for pair in &mut out[..count] {
+        let (index, x, y) = pair.position();
+        let hit = pair.coverage(0);
+        let mut within = 0;
+        for (j, i) in (0..2).flat_map(|j| (0..4).map(move |i| (j, i))) {
+            let (px, py) = ((x + i) as i64 * 256, (y + j) as i64 * 256);
+            if cross != 0 && whole.iter().all(|p| p.at(px, py) >= 0) {
+                within |= 1 << lane(i, j);
+            }
         }
-    });
-    walk(area, &planes, &[[0; 2]], &inside, |[m]| [m; N], out)
+        let mut coverage = [0; N];
+        coverage[0] = hit;
+        coverage[INNER_BYTE] = hit & within;
+        *pair = P::new(index, x, y, coverage);
+    }
+    count
 }
+
+/// The coverage byte of the pixels inside, for programs that ask (R-RAST-123).
+pub(super) const INNER_BYTE: usize = 1;
 
 #[cfg(test)]
 mod tests {
@@ -351,7 +412,7 @@ mod tests {
                 _ => {}
             }
             let mut out = [Pair::default(); 32];
-            let n = conservative::<_, 4>(&t, &v, &everywhere, &mut out);
+            let n = conservative::<_, 4>(&t, &v, &everywhere, false, &mut out);
             let hit = masks::<_, 4>(&out[..n]);
             assert!(hit.iter().all(|h| h.2 == 15));
             for (y, x) in (0..16).flat_map(|y| (0..16).map(move |x| (y, x))) {

@@ -4,6 +4,7 @@
 
 mod blend;
 mod clip;
+mod coverage;
 mod depth;
 mod early;
 mod formats;

@@ -13,8 +13,9 @@ use quadrille_raster::pass::{
     ColorAttachment, DepthStencilAttachment, Draw, Indices, LoadOp, Pass, PassMemory, PassOptions, PassStats, execute,
 };
 use quadrille_raster::pipeline::{
-    ColorTargetState, CompareFunction, DepthStencilState, IndexFormat, MultisampleState, PipelineDescriptor,
-    PipelineError, PrimitiveState, RenderPipeline, VertexAttribute, VertexBufferLayout, VertexStepMode,
+    ColorTargetState, CompareFunction, DepthStencilState, ExtendedState, IndexFormat, MultisampleState,
+    PipelineDescriptor, PipelineError, PrimitiveState, RenderPipeline, VertexAttribute, VertexBufferLayout,
+    VertexStepMode,
 };
 use quadrille_raster::pool::Pool;
 use quadrille_raster::texture::{MemoryBudget, Texture, TextureDescriptor, TextureView};
@@ -36,6 +37,7 @@ pub struct Shot {
     /// Variables that are built-ins, in both stages.
     pub renamed: Vec<(&'static str, Builtin)>,
     pub primitive: PrimitiveState,
+    pub extended: ExtendedState,
     pub samples: u32,
     pub sample_mask: u32,
     pub layers: u32,
@@ -108,6 +110,7 @@ impl Shot {
             indices: None,
             renamed: Vec::new(),
             primitive: PrimitiveState::default(),
+            extended: ExtendedState::default(),
             samples: 1,
             sample_mask: u32::MAX,
             layers: 1,
@@ -176,7 +179,7 @@ impl Shot {
                     alpha_to_coverage_enabled: false,
                 },
                 rules: Default::default(),
-                extended: Default::default(),
+                extended: self.extended,
             },
         )
     }

@@ -263,6 +263,7 @@ impl Objects {
             "restart": x.restart,
             "conservative": x.conservative,
             "forcedSamples": x.forced_samples,
+            "samplePattern": d.extended.sample_pattern.name(),
         });
         if let Some(op) = d.extended.logic_op {
             extended["logicOp"] = op.name().into();

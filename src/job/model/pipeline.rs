@@ -4,7 +4,7 @@ use crate::job::named::Named;
 use crate::job::words;
 use crate::{
     BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FrontFace, IndexFormat, LineMode, LogicOperation,
-    PointMode, PrimitiveTopology, ProvokingVertex, Rules, StencilOperation, TextureFormat, VertexFormat,
+    PointMode, PrimitiveTopology, ProvokingVertex, Rules, SamplePattern, StencilOperation, TextureFormat, VertexFormat,
     VertexStepMode,
 };
 use serde::Deserialize;
@@ -42,6 +42,9 @@ pub struct Extended {
     pub logic_op: Option<LogicOperation>,
     /// Least and greatest stored depth.
     pub depth_bounds: Option<[f32; 2]>,
+    /// Where the samples of a pixel are.
+    #[serde(deserialize_with = "words::one")]
+    pub sample_pattern: SamplePattern,
     /// Triangles or their edges.
     #[serde(deserialize_with = "words::one")]
     pub fill_mode: FillMode,

@@ -146,6 +146,7 @@ impl<'j> Maker<'j, '_> {
                 extended: ExtendedState {
                     logic_op: p.extended.logic_op,
                     depth_bounds: p.extended.depth_bounds,
+                    sample_pattern: p.extended.sample_pattern,
                 },
             })
             .map_err(|e| self.loaded.failed(&at, e))

@@ -44,12 +44,13 @@ pub(super) const SAMPLE_KINDS: [(&str, SampleKind); 5] = [
 ];
 
 /// Built-ins without a component.
-pub(super) const BUILTINS: [(&str, Builtin); 11] = [
+pub(super) const BUILTINS: [(&str, Builtin); 12] = [
     ("vertex_index", Builtin::VertexIndex),
     ("instance_index", Builtin::InstanceIndex),
     ("front_facing", Builtin::FrontFacing),
     ("sample_index", Builtin::SampleIndex),
     ("sample_mask", Builtin::SampleMask),
+    ("inner_coverage", Builtin::InnerCoverage),
     ("frag_depth", Builtin::FragDepth),
     ("primitive_index", Builtin::PrimitiveIndex),
     ("viewport_index", Builtin::ViewportIndex),
