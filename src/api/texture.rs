@@ -333,6 +333,16 @@ impl Texture {
         self.write_level(0, 0, data)
     }
 
+    /// Level 0 and all below it of a texture that nobody else has yet: there is no order to keep, so several may be filled at once.
+    pub(crate) fn fill_new(&self, level0: &[u8], options: &MipOptions) -> Result<(), TextureError> {
+        self.note_host_write();
+        let texture = &self.0.texture;
+        texture
+            .write_level(0, 0, level0)
+            .and_then(|()| texture.generate_mips_with(options, &self.0.device.pool))
+            .map_err(|e| self.refused(e))
+    }
+
     /// A level of a layer (or depth slice) from tightly packed rows. Needs `COPY_DST`.
     pub fn write_level(&self, mip_level: u32, layer: u32, data: &[u8]) -> Result<(), TextureError> {
         self.require(TextureUsages::COPY_DST, "writing")?;
@@ -348,11 +358,15 @@ impl Texture {
     pub fn generate_mipmaps(&self) -> Result<(), TextureError> {
         let _turn = self.0.device.turn.enter();
         self.note_host_write();
-        self.0.texture.generate_mips().map_err(|e| self.refused(e))
+        let pool = &self.0.device.pool;
+        self.0
+            .texture
+            .generate_mips_with(&MipOptions::default(), pool)
+            .map_err(|e| self.refused(e))
     }
 
-    /// As [`generate_mipmaps`](Self::generate_mipmaps), with a Kaiser filter, on all of the
-    /// device's threads. For 2d textures of normalised and float formats.
+    /// As [`generate_mipmaps`](Self::generate_mipmaps), with a choice of the filter, of the edges and of what becomes of alpha. A Kaiser
+    /// filter and repetition are for 2d textures of normalised and float formats.
     pub fn generate_mipmaps_with(&self, options: &MipOptions) -> Result<(), TextureError> {
         let _turn = self.0.device.turn.enter();
         let pool = &self.0.device.pool;

@@ -5,11 +5,14 @@
 //! smaller level covers 2 + 1/m texels of the larger (polyphase weights), summed in f64. Where a side is 1 already
 //! the one row or column counts twice.
 
+use super::coverage::Coverage;
 use super::error::TextureError;
 use super::layout::LevelLayout;
 use super::texels::{Texture, TextureDimension};
 use crate::format::texel::{HalfRounding, pack, unpack};
 use crate::format::{Kind, TextureFormat, scalar, srgb};
+use crate::pool::{Pool, Worker};
+use std::sync::Mutex;
 
 /// A level as packed slices of rows.
 struct Image {
@@ -20,6 +23,11 @@ struct Image {
 impl Texture {
     /// Makes all levels below the first from it, in every layer.
     pub fn generate_mips(&self) -> Result<(), TextureError> {
+        self.generate_boxes(None, None)
+    }
+
+    /// The same on all threads of a pool; with a cutoff the alpha that reaches it keeps its share (`coverage`).
+    pub(super) fn generate_boxes(&self, alpha_cutoff: Option<f32>, pool: Option<&Pool>) -> Result<(), TextureError> {
         let format = self.format();
         let info = format.info();
         let refuse = |what| Err(TextureError::Format { format, what });
@@ -35,14 +43,20 @@ impl Texture {
             for z in slices(&levels[0]) {
                 texels.extend(self.read_level(0, z)?);
             }
+            let coverage = alpha_cutoff.and_then(|cutoff| Coverage::of(format, &texels, cutoff));
             let mut image = Image {
                 size: size(&levels[0]),
                 texels,
             };
             for (i, level) in levels.iter().enumerate().skip(1) {
-                image = smaller(format, &image, size(level));
+                image = smaller(format, &image, size(level), pool);
+                let mut scaled = None;
+                if let Some(coverage) = coverage {
+                    coverage.keep(scaled.insert(image.texels.clone()));
+                }
+                let texels = scaled.as_ref().unwrap_or(&image.texels);
                 let bytes = level.width as usize * level.height as usize * info.bytes as usize;
-                for (z, slice) in slices(level).zip(image.texels.chunks_exact(bytes)) {
+                for (z, slice) in slices(level).zip(texels.chunks_exact(bytes)) {
                     self.write_level(i as u32, z, slice)?;
                 }
             }
@@ -55,10 +69,10 @@ fn size(l: &LevelLayout) -> [usize; 3] {
     [l.width as usize, l.height as usize, l.depth as usize]
 }
 
-fn smaller(format: TextureFormat, from: &Image, to: [usize; 3]) -> Image {
+fn smaller(format: TextureFormat, from: &Image, to: [usize; 3], pool: Option<&Pool>) -> Image {
     let even = |i: usize| from.size[i] == 1 || from.size[i] == 2 * to[i];
     let texels = if even(0) && even(1) && from.size[2] == 1 {
-        box_2x2(format, from, to)
+        box_2x2(format, from, to, pool)
     } else {
         polyphase(format, from, to)
     };
@@ -66,14 +80,14 @@ fn smaller(format: TextureFormat, from: &Image, to: [usize; 3]) -> Image {
 }
 
 /// Even sizes of one slice.
-fn box_2x2(format: TextureFormat, from: &Image, to: [usize; 3]) -> Vec<u8> {
+fn box_2x2(format: TextureFormat, from: &Image, to: [usize; 3], pool: Option<&Pool>) -> Vec<u8> {
     let bytes = format.info().bytes as usize;
     let [w, h, _] = from.size;
     let mut out = vec![0; to[0] * to[1] * bytes];
     // The second texel's distance: none where a side is 1.
     let (dx, dy) = (if w > 1 { bytes } else { 0 }, if h > 1 { w * bytes } else { 0 });
     let average = averager(format);
-    for (y, row) in out.chunks_exact_mut(to[0] * bytes).enumerate() {
+    let make = |y: usize, row: &mut [u8]| {
         let above = &from.texels[y * 2 * dy..];
         for (x, texel) in row.chunks_exact_mut(bytes).enumerate() {
             let at = x * 2 * dx;
@@ -83,9 +97,34 @@ fn box_2x2(format: TextureFormat, from: &Image, to: [usize; 3]) -> Vec<u8> {
                 texel,
             );
         }
+    };
+    let row = to[0] * bytes;
+    let rows = |first: usize, part: &mut [u8]| {
+        part.chunks_exact_mut(row)
+            .enumerate()
+            .for_each(|(i, row)| make(first + i, row));
+    };
+    match pool {
+        Some(pool) if pool.threads() > 1 && to[0] * to[1] >= PARALLEL => {
+            let chunk = (8192 / to[0]).max(1);
+            let chunks: Vec<Mutex<&mut [u8]>> = out.chunks_mut(chunk * row).map(Mutex::new).collect();
+            let job = |w: &Worker<'_>| {
+                while let Some(i) = w.next_task() {
+                    if let Ok(mut part) = chunks[i].lock() {
+                        rows(i * chunk, &mut part);
+                    }
+                }
+            };
+            // A job can only fail by a panic, which is a bug and shows as zeros here.
+            let _ = pool.run(chunks.len(), job);
+        }
+        _ => rows(0, &mut out),
     }
     out
 }
+
+/// Texels of a level that are worth several threads.
+const PARALLEL: usize = 1 << 14;
 
 type Average = fn(TextureFormat, [&[u8]; 4], &mut [u8]);
 

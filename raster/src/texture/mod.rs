@@ -16,6 +16,7 @@
 //! borrowed subresource disjoint tiles go to different threads ([`target`]).
 
 pub(crate) mod bc;
+mod coverage;
 pub(crate) mod derived;
 pub mod error;
 pub mod layout;

@@ -8,6 +8,7 @@
 //! repeat or clamp. Negative lobes may leave the range of the texels, which packing clamps. Rows are shared by all
 //! threads of a pool; no result depends on how many there are (law N4: no transcendental of std).
 
+use super::coverage::Coverage;
 use super::error::TextureError;
 use super::layout::level_size;
 use super::texels::{Texture, TextureDimension};
@@ -27,12 +28,14 @@ pub enum MipFilter {
 }
 
 /// How levels are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MipOptions {
     /// The filter.
     pub filter: MipFilter,
     /// Beyond the edge the texture repeats; else its edge does.
     pub repeat: bool,
+    /// Scales each level's alpha so that as large a share of its texels reaches this as of level 0's: for what shaders cut out there.
+    pub alpha_cutoff: Option<f32>,
 }
 
 /// A level in linear f32.
@@ -43,10 +46,11 @@ struct Level {
 }
 
 impl Texture {
-    /// Makes all levels below the first from it, in every layer. 2d textures of normalised and float formats.
+    /// Makes all levels below the first from it, in every layer. The Kaiser filter and repetition: 2d textures of normalised and
+    /// float formats.
     pub fn generate_mips_with(&self, options: &MipOptions, pool: &Pool) -> Result<(), TextureError> {
-        if *options == MipOptions::default() {
-            return self.generate_mips();
+        if options.filter == MipFilter::Box && !options.repeat {
+            return self.generate_boxes(options.alpha_cutoff, Some(pool));
         }
         let (format, d) = (self.format(), self.descriptor().clone());
         let integer = matches!(format.info().kind, Kind::Uint | Kind::Sint);
@@ -59,6 +63,9 @@ impl Texture {
         let bytes = format.info().bytes as usize;
         for layer in 0..self.layers() {
             let texels = self.read_level(0, layer)?;
+            let coverage = options
+                .alpha_cutoff
+                .and_then(|cutoff| Coverage::of(format, &texels, cutoff));
             let read = |t: &[u8]| unpack(format, t).map(f32::from_bits);
             let mut level = Level {
                 width: d.width as usize,
@@ -68,7 +75,11 @@ impl Texture {
             for i in 1..d.levels {
                 let [width, height] = [d.width, d.height].map(|s| level_size(s, i) as usize);
                 level = level.smaller(width, height, options, pool);
-                self.write_level(i, layer, &level.packed(format))?;
+                let mut packed = level.packed(format);
+                if let Some(coverage) = coverage {
+                    coverage.keep(&mut packed);
+                }
+                self.write_level(i, layer, &packed)?;
             }
         }
         Ok(())
@@ -230,6 +241,7 @@ mod tests {
         MipOptions {
             filter: MipFilter::Kaiser,
             repeat: true,
+            ..MipOptions::default()
         }
     }
 

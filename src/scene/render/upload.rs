@@ -6,14 +6,14 @@ use std::num::NonZeroU64;
 use super::draws::DrawList;
 use super::pipelines::{Layouts, Variants};
 use super::{RenderOptions, group, uniforms};
-use crate::scene::model::{self, MipFilter, Primitive, Scene, Wrap};
-use crate::scene::shader::{MAPS, Variant};
+use crate::scene::model::{self, AlphaMode, MipFilter, Primitive, Scene, Texels, Wrap};
+use crate::scene::shader::{MAPS, Map, Variant};
 use crate::scene::view::View;
 use crate::scene::{Environment, parallel};
 use crate::{
     AddressMode, BindGroup, BindGroupEntry, BindingResource, Buffer, BufferBinding, BufferInitDescriptor, BufferUsages,
-    Device, Error, Extent3d, FilterMode, Sampler, SamplerDescriptor, Texture, TextureDescriptor, TextureFormat,
-    TextureUsages, TextureView, TextureViewDescriptor, TextureViewDimension,
+    Device, Error, Extent3d, FilterMode, MipOptions, Sampler, SamplerDescriptor, Texture, TextureDescriptor,
+    TextureFormat, TextureUsages, TextureView, TextureViewDescriptor, TextureViewDimension,
 };
 
 /// Samples along the longer axis of a footprint: ground planes stay sharp, and few pixels need all of them.
@@ -208,6 +208,31 @@ pub(super) fn map_set(variant: &Variant) -> u32 {
     variant.maps().map(|map| 1 << map as u32).sum()
 }
 
+/// What makes a texture of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    image: usize,
+    /// Colours are sRGB.
+    color: bool,
+    /// Bits of the alpha cutoff that mip levels keep the coverage of.
+    cutoff: Option<u32>,
+}
+
+impl Key {
+    fn new(material: &model::Material, map: Map, image: usize) -> Key {
+        let cutoff = match material.alpha {
+            AlphaMode::Mask(cutoff) if map == Map::BaseColor => Some(cutoff / material.base_color[3]),
+            _ => None,
+        };
+        Key {
+            image,
+            color: map.is_color(),
+            // A cutoff that no texel reaches, or every one, cuts nothing out of the map.
+            cutoff: cutoff.filter(|c| *c > 0.0 && *c <= 1.0).map(f32::to_bits),
+        }
+    }
+}
+
 /// Bind groups of all materials that `variants` use; by material.
 pub(super) fn materials(
     device: &Device,
@@ -218,23 +243,22 @@ pub(super) fn materials(
     // Which textures and samplers, each once.
     let uses: BTreeSet<(usize, u32)> = variants.uses().map(|(material, v)| (material, map_set(v))).collect();
     let maps_of = |set: u32| MAPS.into_iter().filter(move |&map| set >> map as u32 & 1 == 1);
-    let mut wanted: BTreeSet<(usize, bool)> = BTreeSet::new();
+    let mut wanted: BTreeSet<Key> = BTreeSet::new();
     let mut samplers: BTreeMap<model::Sampler, Sampler> = BTreeMap::new();
     for &(material, set) in &uses {
         for map in maps_of(set) {
             let Some(texture) = map.of(&scene.materials[material]) else {
                 continue;
             };
-            wanted.insert((texture.image, map.is_color()));
+            wanted.insert(Key::new(&scene.materials[material], map, texture.image));
             if let std::collections::btree_map::Entry::Vacant(slot) = samplers.entry(texture.sampler) {
                 slot.insert(sampler(device, &texture.sampler)?);
             }
         }
     }
-    let wanted: Vec<(usize, bool)> = wanted.into_iter().collect();
+    let wanted: Vec<Key> = wanted.into_iter().collect();
     let made = parallel::map(device.threads(), wanted.len(), |i| {
-        let (image, color) = wanted[i];
-        texture(device, &scene.images[image], color)
+        texture(device, &scene.images[wanted[i].image], wanted[i])
     });
     let mut textures = BTreeMap::new();
     for (key, view) in wanted.into_iter().zip(made) {
@@ -262,7 +286,7 @@ pub(super) fn materials(
         for map in maps_of(set) {
             let Some(texture) = map.of(material) else { continue };
             let [texture_binding, sampler_binding] = map.bindings();
-            let key = (texture.image, map.is_color());
+            let key = Key::new(material, map, texture.image);
             if let (Some(view), Some(sampler)) = (textures.get(&key), samplers.get(&texture.sampler)) {
                 entries.push(BindGroupEntry::new(texture_binding, view));
                 entries.push(BindGroupEntry::new(sampler_binding, sampler));
@@ -276,12 +300,20 @@ pub(super) fn materials(
     Ok(groups)
 }
 
-fn texture(device: &Device, image: &model::Image, color: bool) -> Result<TextureView, Error> {
+fn texture(device: &Device, image: &model::Image, key: Key) -> Result<TextureView, Error> {
+    let (rgba, levels) = match &image.texels {
+        Texels::Rgba8(rgba) => (rgba, 32 - image.width.max(image.height).leading_zeros()),
+        Texels::File(file) => {
+            let usage = TextureUsages::TEXTURE_BINDING;
+            let texture = file.upload_as(device, &image.name, usage, key.color)?;
+            return Ok(texture.create_view(&TextureViewDescriptor::default())?);
+        }
+    };
     let texture: Texture = device.create_texture(&TextureDescriptor {
         label: Some(&image.name),
         size: Extent3d::new_2d(image.width, image.height),
-        mip_level_count: 32 - image.width.max(image.height).leading_zeros(),
-        format: if color {
+        mip_level_count: levels,
+        format: if key.color {
             TextureFormat::Rgba8UnormSrgb
         } else {
             TextureFormat::Rgba8Unorm
@@ -289,8 +321,11 @@ fn texture(device: &Device, image: &model::Image, color: bool) -> Result<Texture
         usage: TextureUsages::TEXTURE_BINDING | TextureUsages::COPY_DST,
         ..TextureDescriptor::default()
     })?;
-    texture.write(&image.rgba)?;
-    texture.generate_mipmaps()?;
+    let options = MipOptions {
+        alpha_cutoff: key.cutoff.map(f32::from_bits),
+        ..MipOptions::default()
+    };
+    texture.fill_new(rgba, &options)?;
     Ok(texture.create_view(&TextureViewDescriptor::default())?)
 }
 
