@@ -328,3 +328,73 @@ fn an_output_that_cannot_be_written_is_an_error() {
     assert_eq!(ran.code, Some(1));
     says(&ran, &["error: cannot write `/nowhere/out.png`"]);
 }
+
+/// A model or a texture that is damaged: the file, the place in it, and what is wrong with it.
+#[test]
+fn broken_models_and_textures_say_where() {
+    let scratch = Scratch::new("broken");
+    let out = scratch.path("out.png");
+    let out = out.to_str().expect("UTF-8");
+    let glb = |json: &str| {
+        let mut json = json.as_bytes().to_vec();
+        json.resize(json.len().next_multiple_of(4), b' ');
+        let mut file = b"glTF\x02\0\0\0".to_vec();
+        file.extend((20 + json.len() as u32).to_le_bytes());
+        file.extend((json.len() as u32).to_le_bytes());
+        file.extend(b"JSON");
+        file.extend(json);
+        file
+    };
+    let image = |uri: &str| {
+        glb(&format!(
+            r#"{{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[]}}],"images":[{{"uri":"{uri}"}}],
+            "textures":[{{"source":0}}],"materials":[{{"pbrMetallicRoughness":{{"baseColorTexture":{{"index":0}}}}}}]}}"#
+        ))
+    };
+    scratch.write(
+        "cut.ktx2",
+        [
+            0xab, b'K', b'T', b'X', b' ', b'2', b'0', 0xbb, b'\r', b'\n', 0x1a, b'\n', 9, 0, 0, 0,
+        ],
+    );
+    let cut = &glb("{}")[..18];
+    for (name, content, words) in [
+        ("cut.glb", cut.to_vec(), &["cut.glb", "GLB"][..]),
+        ("json.glb", glb("{\"asset\": 1}"), &["json.glb", "line 1"]),
+        (
+            "image.glb",
+            image("cut.ktx2"),
+            &["image.glb", "images[0] (cut.ktx2)", "broken KTX2", "export it again"],
+        ),
+        ("gone.glb", image("gone.dds"), &["gone.dds"]),
+        (
+            "data.glb",
+            image("data:;base64,AAAA"),
+            &["data.glb", "images[0]", "neither PNG"],
+        ),
+    ] {
+        let model = scratch.write(name, content);
+        let ran = quadrille(&["render", model.to_str().expect("UTF-8"), "-o", out, "--size", "8x8"]);
+        assert_eq!(ran.code, Some(1), "{name}: {}", ran.err);
+        assert_one_error(&ran);
+        says(&ran, words);
+        assert!(!Path::new(out).exists(), "{name} left an image");
+    }
+    let job = scratch.write(
+        "job.json",
+        r#"{"format": 2, "textures": {"t": {"format": "rgba8unorm", "file": "cut.ktx2"}}, "passes": []}"#,
+    );
+    let ran = quadrille(&["run", job.to_str().expect("UTF-8")]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert_one_error(&ran);
+    says(
+        &ran,
+        &[
+            "job.json",
+            "textures.t.file",
+            "cut.ktx2",
+            "it ends in its header",
+            "export it again",
+        ],
+    );
+}

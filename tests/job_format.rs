@@ -1,5 +1,7 @@
 //! Format 2 of job files: the documentation's example, outputs, many jobs, and every kind of mistake.
 
+#[path = "support/texture_files.rs"]
+mod make;
 mod support;
 
 use quadrille::job::{Batch, LoadOptions, Outcome, PrepareOptions, Status, find_jobs, load_files, parse};
@@ -537,4 +539,125 @@ fn a_wrong_value_is_exit_code_1() {
         ran.err
     );
     assert!(out.join("image.png").exists());
+}
+
+/// A job with one texture from a file, written beside it, and probes of it.
+fn with_file(scratch: &Scratch, name: &str, bytes: &[u8], texture: &str, expect: &str) -> Result<(), String> {
+    std::fs::write(scratch.path(name), bytes).expect("writes");
+    let text = format!(
+        r#"{{"format": 2, "textures": {{"t": {{"file": "{name}", {texture}}}}}, "passes": [], "expect": [{expect}]}}"#
+    );
+    let path = scratch.path("job.json");
+    let run = || {
+        let loaded = load_files(parse(text.as_bytes(), &path)?, path.clone(), &LoadOptions::default())?;
+        let device = device();
+        let mut prepared = loaded.prepare(&device, &PrepareOptions::default())?;
+        prepared.frame(&CancelFlag::new())?;
+        prepared.check()
+    };
+    run().map_err(|e: quadrille::job::JobError| {
+        let mut said = e.to_string();
+        let mut cause = std::error::Error::source(&e);
+        while let Some(e) = cause {
+            said += &format!(": {e}");
+            cause = e.source();
+        }
+        said
+    })
+}
+
+#[test]
+fn textures_come_from_dds_and_ktx2() {
+    let scratch = Scratch::new("texture-files");
+    let ok = |name: &str, bytes: &[u8], texture: &str, expect: &str| {
+        with_file(&scratch, name, bytes, texture, expect).expect("runs");
+    };
+    let byte = |i: usize, seed: u8| (i as u8).wrapping_mul(37).wrapping_add(seed);
+    // Face 2, level 1, texel (1, 0); the job calls the codes sRGB, or not.
+    let texel: Vec<u8> = (4..8).map(|i| byte(i, 102)).collect();
+    let [r, g, b, a] = texel[..] else { panic!("four bytes") };
+    ok(
+        "cube.dds",
+        &make::cubes(),
+        r#""format": "rgba8unorm", "dimension": "cube""#,
+        &format!(r#"{{"texture": "t", "mipLevel": 1, "layer": 2, "at": [1, 0], "bits": [{r}, {g}, {b}, {a}]}}"#),
+    );
+    ok(
+        "array.KTX2",
+        &make::arrays(),
+        r#""format": "rgba8unorm", "dimension": "2d-array", "size": [4, 4, 2]"#,
+        "",
+    );
+    ok(
+        "array.ktx2",
+        &make::arrays(),
+        r#""format": "rgba8unorm-srgb", "dimension": "2d-array", "mipmaps": true"#,
+        "",
+    );
+    ok(
+        "blocks.dds",
+        &make::dx10(),
+        r#""format": "bc7-rgba-unorm-srgb", "dimension": "2d-array", "mipLevelCount": 4"#,
+        "",
+    );
+    let v = byte(4 * 2 + 3, 1);
+    ok(
+        "volume.ktx2",
+        &make::volumes(),
+        r#""format": "r8unorm", "dimension": "3d""#,
+        &format!(r#"{{"texture": "t", "layer": 1, "at": [3, 0], "bits": [{v}]}}"#),
+    );
+    for (file, bytes, texture, words) in [
+        (
+            "a.dds",
+            make::cubes(),
+            r#""format": "rgba16float""#,
+            "`a.dds` has the format `rgba8unorm`",
+        ),
+        (
+            "a.dds",
+            make::cubes(),
+            r#""format": "rgba8unorm", "dimension": "3d""#,
+            "textures.t.dimension",
+        ),
+        (
+            "a.dds",
+            make::dx10(),
+            r#""format": "bc7-rgba-unorm", "dimension": "cube""#,
+            "no cube faces",
+        ),
+        (
+            "a.dds",
+            make::cubes(),
+            r#""format": "rgba8unorm", "size": [8, 8]"#,
+            "4x4x6",
+        ),
+        (
+            "a.dds",
+            make::cubes(),
+            r#""format": "rgba8unorm", "mipmaps": true"#,
+            "levels already",
+        ),
+        (
+            "a.dds",
+            make::cubes(),
+            r#""format": "rgba8unorm", "mipLevelCount": 3"#,
+            "2 levels",
+        ),
+        (
+            "a.ktx2",
+            vec![1, 2, 3],
+            r#""format": "rgba8unorm""#,
+            "a.ktx2` can't be read; export it again: neither",
+        ),
+        (
+            "a.ktx2",
+            make::arrays()[..100].to_vec(),
+            r#""format": "rgba8unorm""#,
+            "textures.t.file",
+        ),
+    ] {
+        let error = with_file(&scratch, file, &bytes, texture, "").expect_err("is refused");
+        assert!(error.contains(words), "{error}");
+    }
 }

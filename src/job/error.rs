@@ -3,6 +3,7 @@
 use crate::files::FileError;
 use crate::files::png::PngError;
 use crate::files::shader::ShaderFileError;
+use crate::files::texture::TextureFileError;
 use crate::{Error, RenderPipelineError, ShaderError, ShaderErrorKind};
 use quadrille_jit::CompileError;
 use quadrille_raster::pipeline::PipelineError;
@@ -33,6 +34,18 @@ pub enum JobError {
         at: String,
         /// What is wrong with the image.
         source: PngError,
+    },
+    /// A DDS or KTX2 file that the job names could not be read.
+    #[error("job `{}`, {at}: `{}` can't be read{}", job.display(), file.display(), source.advice())]
+    TextureFile {
+        /// The job file.
+        job: PathBuf,
+        /// JSON path of what names the file.
+        at: String,
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: Box<TextureFileError>,
     },
     /// A shader that the job names is in a language that needs more, or was refused by an outside compiler.
     #[error("job `{}`, {at}", job.display())]

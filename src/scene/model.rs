@@ -3,6 +3,7 @@
 //! Indices stay inside the scene that holds them: the loader checks every one, so a renderer may index without asking.
 
 use super::math::{Aabb, Mat4, Vec3};
+use crate::files::texture::TextureFile;
 
 /// A scene ready to draw: everything reachable from its root nodes, and nothing else.
 #[derive(Clone, Debug, Default)]
@@ -236,7 +237,16 @@ pub enum Wrap {
     Clamp,
 }
 
-/// A decoded image: 8-bit RGBA as stored, rows from the top.
+/// What a material's texture shows.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Texels {
+    /// 8-bit RGBA as stored, rows from the top: `4 * width * height` bytes. Renderers make the mip levels.
+    Rgba8(Vec<u8>),
+    /// A 2d texture of one layer in a format that can be filtered, with the levels that the file has.
+    File(TextureFile),
+}
+
+/// A decoded image.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Image {
     /// Where it came from, for messages.
@@ -245,8 +255,8 @@ pub struct Image {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// `4 * width * height` bytes.
-    pub rgba: Vec<u8>,
+    /// Its content.
+    pub texels: Texels,
 }
 
 impl std::fmt::Debug for Image {

@@ -21,8 +21,8 @@ fn broken(what: &str) -> TextureFileError {
     }
 }
 
-/// The whole file.
-pub(super) fn parse(bytes: &[u8], limit: u64) -> Result<TextureFile, TextureFileError> {
+/// The whole file; without its images unless `texels`.
+pub(super) fn parse(bytes: &[u8], limit: u64, texels: bool) -> Result<TextureFile, TextureFileError> {
     let at = |offset: usize| word(bytes, offset).ok_or_else(|| broken("it ends in its header"));
     if at(4)? != 124 || at(76)? != 32 {
         return Err(broken("its header has another size"));
@@ -81,6 +81,10 @@ pub(super) fn parse(bytes: &[u8], limit: u64) -> Result<TextureFile, TextureFile
         }
     }
     let shape = shape.check(KIND, limit)?;
+    if !texels {
+        let images = Vec::new();
+        return Ok(TextureFile { shape, images });
+    }
     let mut rest = bytes.get(data..).unwrap_or_default();
     let mut images = vec![Vec::new(); (shape.levels * shape.layers) as usize];
     for layer in 0..shape.layers {

@@ -1,5 +1,6 @@
-//! Texels that no format here has, made into ones that some format has: 24-bit RGB and ETC2.
+//! Texels that no format here has, made into ones that some format has: 24-bit RGB, ETC2, EAC and ASTC.
 
+use super::{astc, eac};
 use crate::TextureFormat;
 
 /// What stands in a file in the place of texels.
@@ -15,6 +16,18 @@ pub(super) enum Stored {
     Etc2Rgba1,
     /// ETC2 with an alpha block.
     Etc2Rgba,
+    /// EAC, one or two components of 11 bits.
+    Eac {
+        /// 1 or 2.
+        components: u8,
+        /// Whether they are signed.
+        signed: bool,
+    },
+    /// ASTC of the LDR profile, in 2d blocks.
+    Astc {
+        /// Texels of a block.
+        block: [u8; 2],
+    },
 }
 
 impl Stored {
@@ -29,6 +42,8 @@ impl Stored {
             Stored::Rgb8 => product(w, h, 3),
             Stored::Etc2Rgb | Stored::Etc2Rgba1 => product(w.div_ceil(4), h.div_ceil(4), 8),
             Stored::Etc2Rgba => product(w.div_ceil(4), h.div_ceil(4), 16),
+            Stored::Eac { components, .. } => product(w.div_ceil(4), h.div_ceil(4), 8 * u32::from(components)),
+            Stored::Astc { block: [x, y] } => product(w.div_ceil(x.into()), h.div_ceil(y.into()), 16),
         }
     }
 
@@ -50,12 +65,23 @@ impl Stored {
             }
             Some(out)
         };
+        let slice_by_slice = |run: &dyn Fn(&[u8]) -> Option<Vec<u8>>| {
+            let mut out = Vec::new();
+            for slice in data.chunks_exact((data.len() / slices).max(1)) {
+                out.extend(run(slice)?);
+            }
+            Some(out)
+        };
         match self {
             Stored::Plain => Some(data.to_vec()),
             Stored::Rgb8 => Some(data.chunks_exact(3).flat_map(|p| [p[0], p[1], p[2], 255]).collect()),
             Stored::Etc2Rgb => decode(&|data, out| texture2ddecoder::decode_etc2_rgb(data, w, h, out)),
             Stored::Etc2Rgba1 => decode(&|data, out| texture2ddecoder::decode_etc2_rgba1(data, w, h, out)),
             Stored::Etc2Rgba => decode(&|data, out| texture2ddecoder::decode_etc2_rgba8(data, w, h, out)),
+            Stored::Eac { components, signed } => {
+                slice_by_slice(&|data| eac::decode(data, [w, h], components.into(), signed))
+            }
+            Stored::Astc { block } => slice_by_slice(&|data| astc::decode(data, [w, h], block.map(usize::from))),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! KTX2: Khronos' container, with zstd or zlib around each level. Basis Universal, ASTC and EAC are
-//! refused by name.
+//! KTX2: Khronos' container, with zstd or zlib around each level. Basis Universal and the HDR profile of ASTC are
+//! refused by name: no decoder in pure Rust is good enough yet.
 
 use super::expand::Stored;
 use super::{Shape, TextureFile, TextureFileError, long, word};
@@ -36,8 +36,8 @@ enum Scheme {
     Zlib,
 }
 
-/// The whole file.
-pub(super) fn parse(bytes: &[u8], limit: u64) -> Result<TextureFile, TextureFileError> {
+/// The whole file; without its images unless `texels`.
+pub(super) fn parse(bytes: &[u8], limit: u64, texels: bool) -> Result<TextureFile, TextureFileError> {
     let at = |offset: usize| word(bytes, offset).ok_or_else(|| broken("it ends in its header"));
     let (format, stored) = vulkan(at(12)?)?;
     let [width, height, depth, layers, faces, levels] = [at(20)?, at(24)?, at(28)?, at(32)?, at(36)?, at(40)?];
@@ -73,6 +73,10 @@ pub(super) fn parse(bytes: &[u8], limit: u64) -> Result<TextureFile, TextureFile
         levels,
     };
     let shape = shape.check(KIND, limit)?;
+    if !texels {
+        let images = Vec::new();
+        return Ok(TextureFile { shape, images });
+    }
     let mut images = Vec::with_capacity((shape.levels * shape.layers) as usize);
     for level in 0..shape.levels {
         let entry = LEVELS + 24 * level as usize;
@@ -109,7 +113,8 @@ fn unpack(scheme: Scheme, data: &[u8], expected: usize) -> Result<std::borrow::C
     match scheme {
         Scheme::None => Ok(data.into()),
         Scheme::Zstd => {
-            let mut out = Vec::with_capacity(expected);
+            // What a file claims is believed as far as its length makes it likely; the rest grows as it comes.
+            let mut out = Vec::with_capacity(expected.min(data.len().saturating_mul(16)));
             let decoder = ruzstd::decoding::StreamingDecoder::new(data).map_err(|e| broken(format!("zstd: {e}")))?;
             decoder
                 .take(expected as u64 + 1)
@@ -122,6 +127,24 @@ fn unpack(scheme: Scheme, data: &[u8], expected: usize) -> Result<std::borrow::C
             .map_err(|e| broken(format!("zlib: {e}"))),
     }
 }
+
+/// Sizes of ASTC's 2d blocks in the order of `VkFormat`.
+const ASTC_BLOCKS: [[u8; 2]; 14] = [
+    [4, 4],
+    [5, 4],
+    [5, 5],
+    [6, 5],
+    [6, 6],
+    [8, 5],
+    [8, 6],
+    [8, 8],
+    [10, 5],
+    [10, 6],
+    [10, 8],
+    [10, 10],
+    [12, 10],
+    [12, 12],
+];
 
 /// `VkFormat`.
 fn vulkan(number: u32) -> Result<(TextureFormat, Stored), TextureFileError> {
@@ -196,8 +219,17 @@ fn vulkan(number: u32) -> Result<(TextureFormat, Stored), TextureFileError> {
         147 | 148 => Ok((color(number == 148), Stored::Etc2Rgb)),
         149 | 150 => Ok((color(number == 150), Stored::Etc2Rgba1)),
         151 | 152 => Ok((color(number == 152), Stored::Etc2Rgba)),
-        153..=156 => Err(unsupported("EAC (11-bit red and green)")),
-        157..=184 => Err(unsupported("ASTC")),
+        153..=156 => {
+            let (components, signed) = (if number < 155 { 1 } else { 2 }, number % 2 == 0);
+            let format = [[R16Unorm, R16Snorm], [Rg16Unorm, Rg16Snorm]][components as usize - 1][usize::from(signed)];
+            Ok((format, Stored::Eac { components, signed }))
+        }
+        // Pairs of UNORM and SRGB.
+        157..=184 => {
+            let block = ASTC_BLOCKS[(number as usize - 157) / 2];
+            Ok((color(number % 2 == 0), Stored::Astc { block }))
+        }
+        1_000_066_000..=1_000_066_013 => Err(unsupported("ASTC of the HDR profile")),
         other => Err(unsupported(format!("VkFormat {other}"))),
     }
 }

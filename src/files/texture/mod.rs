@@ -14,9 +14,13 @@ use crate::{
 };
 use std::path::Path;
 
+mod astc;
 mod dds;
+mod eac;
 mod expand;
 mod ktx2;
+#[cfg(test)]
+mod tests;
 
 /// Largest side, and most layers.
 const MAX_SIDE: u32 = 16384;
@@ -57,6 +61,18 @@ pub enum TextureFileError {
     },
 }
 
+impl TextureFileError {
+    /// What to do about it, to stand behind a sentence.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Unsupported { .. } => "; save it in a format that is read, e.g. BC7 or RGBA8",
+            Self::TooLarge { .. } => "; save it smaller, or with fewer layers",
+            Self::Broken { .. } | Self::Unknown => "; export it again",
+            Self::File(_) => "",
+        }
+    }
+}
+
 /// Format and sizes, checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -82,6 +98,21 @@ impl Shape {
     /// Width, height and depth of a level.
     pub fn level_size(&self, level: u32) -> [u32; 3] {
         [self.width, self.height, self.depth].map(|s| (s >> level.min(31)).max(1))
+    }
+
+    /// The format, or its twin that is sRGB or not as asked, if there is one.
+    fn format_as(&self, srgb: bool) -> TextureFormat {
+        let twin = Some(self.format)
+            .filter(|f| f.info().srgb != srgb)
+            .and_then(TextureFormat::srgb_twin);
+        twin.unwrap_or(self.format)
+    }
+
+    /// Bytes of all texels as they are in memory.
+    pub fn bytes(&self) -> u64 {
+        // Below 2^14 * 2^14 * 2^14 * 2^4 a level and layer: no overflow in 64 bits, even with all layers.
+        let layer: u64 = (0..self.levels).map(|level| self.image_bytes(level)).sum();
+        layer.saturating_mul(self.layers.into())
     }
 
     /// Bytes of one layer of a level, all its slices.
@@ -112,9 +143,7 @@ impl Shape {
         if self.levels == 0 || self.levels > 32 - largest.leading_zeros() {
             return broken(format!("{} mip levels of {largest} texels", self.levels));
         }
-        // Below 2^14 * 2^14 * 2^14 * 2^4 a level and layer: no overflow in 64 bits, even with all layers.
-        let layer: u64 = (0..self.levels).map(|level| self.image_bytes(level)).sum();
-        let needed = layer.saturating_mul(self.layers.into());
+        let needed = self.bytes();
         if needed > limit {
             return Err(TextureFileError::TooLarge { needed, limit });
         }
@@ -141,10 +170,19 @@ impl TextureFile {
 
     /// Reads a file that is in memory already.
     pub fn parse(bytes: &[u8], limit: u64) -> Result<TextureFile, TextureFileError> {
+        Self::read_parts(bytes, limit, true)
+    }
+
+    /// What a file in memory says it is; its texels are neither unpacked nor looked at.
+    pub fn parse_shape(bytes: &[u8], limit: u64) -> Result<Shape, TextureFileError> {
+        Ok(Self::read_parts(bytes, limit, false)?.shape)
+    }
+
+    fn read_parts(bytes: &[u8], limit: u64, texels: bool) -> Result<TextureFile, TextureFileError> {
         if bytes.starts_with(dds::MAGIC) {
-            dds::parse(bytes, limit)
+            dds::parse(bytes, limit, texels)
         } else if bytes.starts_with(&ktx2::MAGIC) {
-            ktx2::parse(bytes, limit)
+            ktx2::parse(bytes, limit, texels)
         } else {
             Err(TextureFileError::Unknown)
         }
@@ -159,8 +197,48 @@ impl TextureFile {
         self.images.get(at).map(Vec::as_slice)
     }
 
-    /// Makes a texture of it. `COPY_DST` is added to the usages.
+    /// Whether bytes begin as one of the files that are read here do.
+    pub fn recognizes(bytes: &[u8]) -> bool {
+        bytes.starts_with(dds::MAGIC) || bytes.starts_with(&ktx2::MAGIC)
+    }
+
+    /// Calls colours sRGB, or linear, whatever the file calls them; formats without such a twin stay as they are.
+    pub fn set_srgb(&mut self, srgb: bool) {
+        self.shape.format = self.shape.format_as(srgb);
+    }
+
+    /// Level, layer and texels of every [`image`](Self::image), by level, then layer.
+    pub fn into_images(self) -> impl Iterator<Item = (u32, u32, Vec<u8>)> {
+        let layers = self.shape.layers;
+        (0..)
+            .zip(self.images)
+            .map(move |(i, image): (u32, _)| (i / layers, i % layers, image))
+    }
+
+    /// Makes a texture of it. `COPY_DST` is added to the usages. The size of a compressed texture must be a multiple of its 4x4
+    /// blocks, as WebGPU and Direct3D demand: files of other sizes are read, but are no textures.
     pub fn upload(&self, device: &Device, label: &str, usage: TextureUsages) -> Result<Texture, TextureError> {
+        self.upload_format(device, label, usage, self.shape.format)
+    }
+
+    /// As [`upload`](Self::upload), with colours called sRGB or not, as [`set_srgb`](Self::set_srgb) does.
+    pub fn upload_as(
+        &self,
+        device: &Device,
+        label: &str,
+        usage: TextureUsages,
+        srgb: bool,
+    ) -> Result<Texture, TextureError> {
+        self.upload_format(device, label, usage, self.shape.format_as(srgb))
+    }
+
+    fn upload_format(
+        &self,
+        device: &Device,
+        label: &str,
+        usage: TextureUsages,
+        format: TextureFormat,
+    ) -> Result<Texture, TextureError> {
         let s = &self.shape;
         let texture = device.create_texture(&TextureDescriptor {
             label: Some(label),
@@ -171,7 +249,7 @@ impl TextureFile {
             },
             mip_level_count: s.levels,
             dimension: s.dimension,
-            format: s.format,
+            format,
             usage: usage | TextureUsages::COPY_DST,
             ..TextureDescriptor::default()
         })?;

@@ -1,6 +1,7 @@
-//! Texels of textures: from PNG files, raw files or inline data, in the texture's own format.
+//! Texels of textures: from PNG, DDS and KTX2 files, raw files or inline data, in the texture's own format.
 
 use super::files::Files;
+use super::texture_file::is_texture_file;
 use crate::files::png::{self, PngError};
 use crate::job::error::JobError;
 use crate::job::model;
@@ -40,6 +41,7 @@ impl Files<'_> {
             }
             (None, None, None) if texture.stencil_data.is_none() => return Ok(None),
             (Some(files), None, None) => self.pngs(files, texture, at)?,
+            (None, Some(file), None) if is_texture_file(file) => self.texture_file(file, texture, at)?,
             (None, Some(file), None) => self.raw(file, texture, at)?,
             (None, None, _) => self.surfaces(texture, at)?,
             _ => return Err(self.invalid(at, "`png`, `file` and `data` are alternatives")),

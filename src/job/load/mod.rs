@@ -9,6 +9,7 @@
 
 mod files;
 mod image;
+mod texture_file;
 
 pub use image::Image;
 pub(super) use image::described_size;
@@ -110,7 +111,11 @@ pub fn load_files(job: Job, path: PathBuf, options: &LoadOptions) -> Result<Load
     }
     let mut images = BTreeMap::new();
     for (name, texture) in job.textures.iter() {
-        if let Some(image) = files.image(texture, &format!("textures.{name}"))? {
+        let at = format!("textures.{name}");
+        if job.format == 1 && texture.file.as_deref().is_some_and(texture_file::is_texture_file) {
+            return Err(files.invalid(&format!("{at}.file"), "a DDS or KTX2 file needs `format` 2"));
+        }
+        if let Some(image) = files.image(texture, &at)? {
             images.insert(name.to_owned(), image);
         }
     }

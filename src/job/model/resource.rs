@@ -59,7 +59,7 @@ pub struct Texture {
     /// Shape of the default view.
     #[serde(default = "two_dimensional", deserialize_with = "words::one")]
     pub dimension: DimensionWord,
-    /// Width, height, and depth or layers; needed unless `png` says it.
+    /// Width, height, and depth or layers; needed unless a file says it.
     pub size: Option<Vec<u32>>,
     /// Layers of a texture without data.
     pub layers: Option<u32>,
@@ -73,7 +73,7 @@ pub struct Texture {
     pub usage: Vec<TextureUsageWord>,
     /// A PNG for every array layer or cube face.
     pub png: Option<Vec<String>>,
-    /// Raw texels of level 0, layer after layer.
+    /// Raw texels of level 0, layer after layer; or a DDS or KTX2 file with levels, layers, faces or slices.
     pub file: Option<String>,
     /// Raw texels: level after level, in each layer after layer (or slice), in each sample after sample.
     pub data: Option<OneOrMany<Data>>,

@@ -38,7 +38,13 @@ pub struct Environment {
 impl Environment {
     /// Loads an equirectangular `.hdr` or `.exr`. It is turned by `yaw` radians, counter-clockwise from above.
     pub fn load(path: &Path, yaw: f32, threads: usize, memory_limit: u64) -> Result<Self, SceneError> {
-        let panorama = panorama::load(path, memory_limit)?;
+        let bytes = super::load::read_file(path, memory_limit)?;
+        Self::parse(path, &bytes, yaw, threads, memory_limit)
+    }
+
+    /// As [`load`](Self::load), from a file whose contents are already here; `path` names it in messages.
+    pub fn parse(path: &Path, bytes: &[u8], yaw: f32, threads: usize, memory_limit: u64) -> Result<Self, SceneError> {
+        let panorama = panorama::parse(path, bytes, memory_limit)?;
         let cube = panorama.to_cube(yaw, threads);
         Ok(Self::from_cube(&cube, threads))
     }

@@ -11,7 +11,6 @@ use ::image::{DynamicImage, ImageDecoder};
 
 use super::cube::Cube;
 use crate::scene::SceneError;
-use crate::scene::load::read_file;
 use crate::scene::math::Vec3;
 
 /// Longest side read.
@@ -24,16 +23,15 @@ pub(super) struct Panorama {
     texels: Vec<Vec3>,
 }
 
-/// Reads and decodes a file; the format is recognised by its contents.
-pub(super) fn load(path: &Path, memory_limit: u64) -> Result<Panorama, SceneError> {
-    let bytes = read_file(path, memory_limit)?;
+/// Decodes a file; the format is recognised by its contents.
+pub(super) fn parse(path: &Path, bytes: &[u8], memory_limit: u64) -> Result<Panorama, SceneError> {
     let fault = |problem: String| SceneError::Environment {
         path: path.to_owned(),
         problem,
     };
     let decoded = match bytes.get(..4) {
-        Some([0x76, 0x2f, 0x31, 0x01]) => decode_exr(&bytes, memory_limit),
-        Some([b'#', b'?', ..]) => decode_hdr(&bytes, memory_limit),
+        Some([0x76, 0x2f, 0x31, 0x01]) => decode_exr(bytes, memory_limit),
+        Some([b'#', b'?', ..]) => decode_hdr(bytes, memory_limit),
         _ => Err("is neither a Radiance .hdr nor an OpenEXR file".into()),
     };
     let mut panorama = decoded.map_err(fault)?;
@@ -206,7 +204,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("quadrille-panorama-{}.exr", std::process::id()));
         let value = |x: usize| if x == 1 { f32::NAN } else { x as f32 - 2.0 };
         write_rgb_file(&path, 8, 4, |x, y| (value(x), y as f32, 0.5f32)).unwrap();
-        let p = super::load(&path, 1 << 20).unwrap();
+        let p = super::parse(&path, &std::fs::read(&path).unwrap(), 1 << 20).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!((p.width, p.height), (8, 4));
         assert_eq!(p.texels[8 + 7], [5.0, 1.0, 0.5]);

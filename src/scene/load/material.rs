@@ -9,11 +9,23 @@ use json::validation::Checked;
 use crate::scene::error::Fault;
 use crate::scene::model::{AlphaMode, Material, MipFilter, Sampler, TextureRef, Wrap};
 
+/// An image that a texture wants, and the one to show where that can't be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Choice {
+    /// File index.
+    pub image: usize,
+    /// File index: the core source of a texture whose extension the model does not require.
+    pub fallback: Option<usize>,
+}
+
+/// Extensions that give a texture another image, the best first.
+const SOURCES: [&str; 3] = ["MSFT_texture_dds", "KHR_texture_basisu", "EXT_texture_webp"];
+
 /// Makes materials, and remembers which images they need.
 pub(super) struct Shop<'a> {
     root: &'a json::Root,
-    /// File index to scene index.
-    images: BTreeMap<usize, usize>,
+    /// To scene index.
+    images: BTreeMap<Choice, usize>,
 }
 
 impl<'a> Shop<'a> {
@@ -38,20 +50,19 @@ impl<'a> Shop<'a> {
         Ok(out)
     }
 
-    /// File indices of the images in use, in scene order.
-    pub fn used_images(&self) -> Vec<usize> {
-        let mut out = vec![0; self.images.len()];
-        for (&file, &scene) in &self.images {
-            out[scene] = file;
-        }
-        out
+    /// The images in use, in scene order.
+    pub fn used_images(&self) -> Vec<Choice> {
+        let mut out: Vec<(usize, Choice)> = self.images.iter().map(|(&choice, &scene)| (scene, choice)).collect();
+        out.sort_unstable_by_key(|&(scene, _)| scene);
+        out.into_iter().map(|(_, choice)| choice).collect()
     }
 
     /// Buffer views that hold images in use.
     pub fn image_views(&self) -> impl Iterator<Item = usize> + '_ {
         self.images
             .keys()
-            .filter_map(|&i| Some(self.root.images.get(i)?.buffer_view?.value()))
+            .flat_map(|c| [Some(c.image), c.fallback])
+            .filter_map(|i| Some(self.root.images.get(i?)?.buffer_view?.value()))
     }
 
     fn material(&mut self, m: &json::Material, object: &str) -> Result<Material, Fault> {
@@ -133,10 +144,9 @@ impl<'a> Shop<'a> {
             .textures
             .get(index)
             .ok_or_else(|| bad(format!("uses textures[{index}], which does not exist")))?;
-        let image = texture.source.value();
-        if image >= self.root.images.len() {
-            return Err(bad(format!("uses textures[{index}], which has no image")));
-        }
+        let choice = self
+            .choice(texture)
+            .map_err(|reason| bad(format!("uses textures[{index}], {reason}")))?;
         let uv_set = transform.as_ref().and_then(|t| t.uv_set).unwrap_or(uv_set);
         if uv_set > 1 {
             return Err(bad(format!("uses TEXCOORD_{uv_set}; only sets 0 and 1 are supported")));
@@ -157,13 +167,39 @@ impl<'a> Shop<'a> {
             None => Sampler::default(),
         };
         let next = self.images.len();
-        let image = *self.images.entry(image).or_insert(next);
+        let image = *self.images.entry(choice).or_insert(next);
         Ok(TextureRef {
             image,
             sampler,
             uv_set: uv_set as usize,
             transform,
         })
+    }
+}
+
+impl Shop<'_> {
+    /// Which image a texture shows: that of an extension before its core source.
+    fn choice(&self, texture: &json::Texture) -> Result<Choice, String> {
+        let exists = |image: usize| image < self.root.images.len();
+        let core = Some(texture.source.value()).filter(|&image| exists(image));
+        let others = texture.extensions.as_ref().map(|e| &e.others);
+        for name in SOURCES {
+            let Some(extension) = others.and_then(|o| o.get(name)) else {
+                continue;
+            };
+            let source = extension.get("source").and_then(serde_json::Value::as_u64);
+            let image = source
+                .and_then(|s| usize::try_from(s).ok())
+                .filter(|&image| exists(image));
+            let image = image.ok_or_else(|| format!("whose {name} has no image"))?;
+            let required = self.root.extensions_required.iter().any(|r| r == name);
+            return Ok(Choice {
+                image,
+                fallback: core.filter(|_| !required),
+            });
+        }
+        core.map(|image| Choice { image, fallback: None })
+            .ok_or_else(|| "which has no image".into())
     }
 }
 

@@ -38,11 +38,14 @@ use container::{Budget, Target};
 
 /// Extensions that change nothing which isn't handled here.
 const SUPPORTED: &[&str] = &[
+    "EXT_texture_webp",
     "KHR_lights_punctual",
     "KHR_materials_emissive_strength",
     "KHR_materials_unlit",
     "KHR_mesh_quantization",
+    "KHR_texture_basisu",
     "KHR_texture_transform",
+    "MSFT_texture_dds",
 ];
 
 /// How to load a model.
@@ -118,7 +121,7 @@ pub fn parse(path: &Path, bytes: &[u8], options: &LoadOptions) -> Result<Scene, 
         source.buffers.push(bytes);
     }
 
-    let images = image::load(path, &source, &shop.used_images(), options, &mut budget)?;
+    let images = image::load(path, &source, &shop.used_images(), options, &mut budget, &mut warnings)?;
     let meshes =
         mesh::load(&source, &plans, &graph.meshes, &materials, options.threads, &mut budget).map_err(|f| f.at(path))?;
     let mut scene = Scene {
@@ -176,6 +179,8 @@ fn read_json(path: &Path, text: &[u8]) -> Result<json::Root, SceneError> {
         let at = at();
         // A POSITION without min and max breaks a rule that nobody here depends on; extensions have their own check.
         let lenient = match error {
+            // A texture's image may come from an extension; `material` looks.
+            Invalid::Missing if at.as_str().ends_with(".source") => true,
             Invalid::Missing | Invalid::Invalid => at.as_str().ends_with(".min") || at.as_str().ends_with(".max"),
             Invalid::Unsupported => true,
             _ => false,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::scene::math::{self, Mat4};
-use crate::scene::model::{AlphaMode, Lens, LightKind, MipFilter, Scene, Topology, Wrap};
+use crate::scene::model::{AlphaMode, Lens, LightKind, MipFilter, Scene, Texels, Topology, Wrap};
 
 /// A GLB from JSON and a binary chunk; `buffers` is filled in.
 fn glb(mut json: Value, bin: &[u8]) -> Vec<u8> {
@@ -313,7 +313,7 @@ fn materials_textures_and_tangents() {
     // The image that no material uses was not even looked for.
     assert_eq!(scene.images.len(), 1);
     assert_eq!((scene.images[0].width, scene.images[0].height), (3, 2));
-    assert_eq!(scene.images[0].rgba, [10, 20, 30, 40].repeat(6));
+    assert!(scene.images[0].texels == Texels::Rgba8([10, 20, 30, 40].repeat(6)));
     let p = &scene.meshes[0].primitives[0];
     assert!(p.uvs[0].is_none() && p.uvs[1].is_some());
     assert!(p.tangents.as_ref().unwrap().iter().all(|t| *t == [1.0, 0.0, 0.0, 1.0]));
@@ -369,7 +369,7 @@ fn png_kinds_become_rgba() {
     ];
     for (file, rgba) in cases {
         let (json, bin) = textured(&file);
-        assert_eq!(try_parse(&glb(json, &bin)).unwrap().images[0].rgba, rgba);
+        assert!(try_parse(&glb(json, &bin)).unwrap().images[0].texels == Texels::Rgba8(rgba.to_vec()));
     }
 }
 
@@ -459,7 +459,7 @@ fn bad_objects_are_named() {
         (
             "/images/1",
             json!({ "uri": "data:image/png;base64,AAAA" }),
-            "neither PNG, JPEG nor WebP",
+            "neither PNG, JPEG, WebP, KTX2 nor DDS",
         ),
         (
             "/extensionsRequired",
@@ -574,4 +574,98 @@ fn unit_matrix_is_where_nothing_is_said() {
     assert_eq!(scene.nodes[0].world, Mat4::IDENTITY);
     // The default material stands behind the file's none.
     assert_eq!((scene.materials.len(), scene.meshes[0].primitives[0].material), (1, 0));
+}
+
+/// A DDS of one block of BC1, 4x4 texels.
+fn dds_of(layers_caps: u32) -> Vec<u8> {
+    let words = |w: &[u32]| w.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    let mut out = b"DDS ".to_vec();
+    out.extend(words(&[124, 0x1007, 4, 4, 0, 0, 1]));
+    out.extend([0; 44]);
+    out.extend(words(&[32, 4, u32::from_le_bytes(*b"DXT1"), 0, 0, 0, 0, 0]));
+    out.extend(words(&[0x1000, layers_caps, 0, 0, 0]));
+    out.extend((0..8 * if layers_caps == 0 { 1 } else { 6 }).map(|i| i as u8));
+    out
+}
+
+/// The square with a PNG as its core source and `image` for what the extension names.
+fn with_extension(name: &str, image: &[u8], required: bool, core: bool) -> (Value, Vec<u8>) {
+    let png = png_of(3, 2, [10, 20, 30, 40]);
+    let (mut json, mut bin) = textured(&png);
+    let at = bin.len();
+    bin.extend(image);
+    let view = json["bufferViews"].as_array().unwrap().len();
+    json["bufferViews"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "buffer": 0, "byteOffset": at, "byteLength": image.len() }));
+    let index = json["images"].as_array().unwrap().len();
+    json["images"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "bufferView": view, "mimeType": "image/x" }));
+    for texture in json["textures"].as_array_mut().unwrap() {
+        texture["extensions"] = json!({ name: { "source": index } });
+        if !core {
+            texture.as_object_mut().unwrap().remove("source");
+        }
+    }
+    json["extensionsUsed"] = json!([name]);
+    if required {
+        json["extensionsRequired"] = json!([name]);
+    }
+    (json, bin)
+}
+
+#[test]
+fn images_of_extensions_come_first() {
+    for core in [true, false] {
+        let (json, bin) = with_extension("MSFT_texture_dds", &dds_of(0), !core, core);
+        let scene = try_parse(&glb(json, &bin)).unwrap();
+        let image = &scene.images[0];
+        assert_eq!((scene.images.len(), image.width, image.height), (1, 4, 4));
+        assert!(matches!(&image.texels, Texels::File(f) if f.image(0, 0) == Some(&[0, 1, 2, 3, 4, 5, 6, 7][..])));
+        assert!(scene.warnings.is_empty(), "{:?}", scene.warnings);
+    }
+    let png = png_of(1, 1, [1, 2, 3, 4]);
+    let (json, bin) = with_extension("EXT_texture_webp", &png, false, true);
+    assert_eq!(try_parse(&glb(json, &bin)).unwrap().images[0].width, 1);
+}
+
+/// The core source stands in where the model lets it, and is said to; else the error names what is wrong.
+#[test]
+fn unreadable_images_of_extensions_fall_back_if_optional() {
+    let mut basis = [
+        0xab, b'K', b'T', b'X', b' ', b'2', b'0', 0xbb, b'\r', b'\n', 0x1a, b'\n',
+    ]
+    .to_vec();
+    basis.extend([0u32, 1, 4, 4, 0, 0, 1, 1, 1].iter().flat_map(|w| w.to_le_bytes()));
+    basis.resize(104, 0);
+    for (image, word) in [
+        (basis, "Basis Universal"),
+        (dds_of(0xfe00), "no single 2d"),
+        (vec![1; 9], "neither"),
+    ] {
+        let name = "KHR_texture_basisu";
+        let (json, bin) = with_extension(name, &image, false, true);
+        let scene = try_parse(&glb(json, &bin)).unwrap();
+        assert_eq!((scene.images[0].width, scene.images.len()), (3, 1));
+        assert!(
+            scene.warnings[0].contains(word) && scene.warnings[0].contains("in its place"),
+            "{:?}",
+            scene.warnings
+        );
+        for (required, core) in [(true, true), (true, false), (false, false)] {
+            let (json, bin) = with_extension(name, &image, required, core);
+            let error = try_parse(&glb(json, &bin)).unwrap_err();
+            assert!(error.contains(word) && error.contains("images["), "{error}");
+        }
+    }
+    let (mut json, bin) = with_extension("MSFT_texture_dds", &dds_of(0), false, true);
+    json["textures"][0]["extensions"]["MSFT_texture_dds"]["source"] = json!(99);
+    assert!(
+        try_parse(&glb(json, &bin))
+            .unwrap_err()
+            .contains("whose MSFT_texture_dds has no image")
+    );
 }
