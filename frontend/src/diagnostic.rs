@@ -181,6 +181,11 @@ impl ShaderError {
         self.diagnostic.render(&self.text)
     }
 
+    /// The same, of what is only doubtful.
+    pub fn render_warning(&self) -> String {
+        self.diagnostic.render_warning(&self.text)
+    }
+
     /// Line and column, both from 1, where there is a position.
     pub fn location(&self) -> Option<(usize, usize)> {
         self.diagnostic.location(&self.text.text)

@@ -104,6 +104,14 @@ impl Module {
         }
     }
 
+    /// Whether the language leaves gradients in divergent flow undefined, instead of judging them when it is parsed.
+    pub fn leaves_gradients_undefined(&self) -> bool {
+        match self {
+            Module::Naga(module) => module.is_glsl(),
+            Module::Spirv(_) => true,
+        }
+    }
+
     /// All constants that a pipeline may give values to.
     pub fn overrides(&self) -> Vec<Override> {
         match self {

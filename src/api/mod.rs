@@ -82,9 +82,10 @@ pub use quadrille_jit::{CompileCounters, Refusal};
 pub use quadrille_raster::format::{Aspect as TextureAspect, FormatInfo, Kind as FormatKind, TextureFormat};
 pub use quadrille_raster::pipeline::{
     BlendComponent, BlendFactor, BlendOperation, BlendState, ColorTargetState, CompareFunction, CullMode,
-    DepthStencilState, ExtendedPrimitiveState, ExtendedState, FillMode, FrontFace, IndexFormat, LineMode,
-    LogicOperation, MultisampleState, PipelineStats, PointMode, PrimitiveState, PrimitiveTopology, ProvokingVertex,
-    Rules, SamplePattern, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout, VertexStepMode,
+    DepthStencilState, ExtendedPrimitiveState, ExtendedState, FillMode, FrontFace, GradientDivergence, IndexFormat,
+    LineMode, LogicOperation, MultisampleState, PipelineStats, PointMode, PrimitiveState, PrimitiveTopology,
+    ProvokingVertex, Rules, SamplePattern, StencilFaceState, StencilOperation, VertexAttribute, VertexBufferLayout,
+    VertexStepMode,
 };
 pub use quadrille_raster::sampler::{AddressMode, FilterMode, Reduction};
 pub use quadrille_raster::texture::{MipFilter, MipOptions, ResolveMode, Surface as TextureSurface, TextureDimension};

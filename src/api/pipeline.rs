@@ -273,7 +273,7 @@ impl Device {
             .map(|f| f.module.lower(f.entry_point, Stage::Fragment, f.constants))
             .transpose()
             .map_err(failed("fragment"))?;
-        let pipeline = raster::RenderPipeline::new(
+        let mut pipeline = raster::RenderPipeline::new(
             self.shared().executor.as_ref(),
             &raster::PipelineDescriptor {
                 label: label.as_str(),
@@ -288,6 +288,10 @@ impl Device {
                 extended: d.extended,
             },
         )?;
+        // Direct3D's rules judge every language; otherwise WGSL was judged when it was parsed.
+        if let (Some(shader), Some(f), Rules::WebGpu) = (&fragment, &d.fragment, d.rules) {
+            pipeline.warnings.extend(f.module.gradient_warnings(shader));
+        }
         let (groups, slots) = self.lay_out(&label, d.layout, &pipeline, [Some(&vertex), fragment.as_ref()])?;
         let immediates = pipeline
             .slots
@@ -555,6 +559,13 @@ impl RenderPipeline {
                 group,
                 groups: self.0.groups.len() as u32,
             })
+    }
+
+    /// What is doubtful in its shaders but allowed, each with its source lines: gradients in divergent control flow of SPIR-V
+    /// and GLSL, and under Direct3D's rules with [`GradientDivergence::Warning`](super::GradientDivergence). What a WGSL
+    /// text asks to be warned of is told by [`ShaderModule::warnings`].
+    pub fn warnings(&self) -> &[String] {
+        &self.0.pipeline.warnings
     }
 
     /// What compiling it cost and made.

@@ -4,6 +4,7 @@ use super::device::{Device, Shared};
 use super::label::Label;
 use quadrille_frontend::diagnostic::Diagnostic;
 use quadrille_frontend::ir::{Op, Shader, SourceText, Stage};
+use quadrille_frontend::passes::gradient::{Reading, judge};
 use quadrille_frontend::source::Module;
 use quadrille_frontend::wgsl::Constants;
 use quadrille_frontend::{spirv, wgsl};
@@ -87,6 +88,15 @@ impl ShaderModule {
     /// under a weakened `diagnostic`.
     pub fn warnings(&self) -> Vec<String> {
         self.0.module.warnings()
+    }
+
+    /// Gradients in divergent flow, where the language leaves them undefined.
+    pub(super) fn gradient_warnings(&self, shader: &Shader) -> Vec<String> {
+        if !self.0.module.leaves_gradients_undefined() {
+            return Vec::new();
+        }
+        let found = judge(shader, Reading::Undefined).unwrap_or_default();
+        found.iter().map(ShaderError::render_warning).collect()
     }
 
     pub(super) fn is(&self, other: &ShaderModule) -> bool {

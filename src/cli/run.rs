@@ -7,7 +7,7 @@
 //!
 //! Frames are not overlapped. The readback and the PNG are outside of every figure.
 
-use super::common::{CommonArgs, Failure, compile_counts};
+use super::common::{CommonArgs, Failure, LogLevel, compile_counts};
 use super::{interrupt, report};
 use clap::Parser;
 use quadrille::files;
@@ -113,6 +113,11 @@ pub fn run(args: &Args, begun: Instant) -> Result<(), Failure> {
 
     let options = PrepareOptions { scale: args.scale.0 };
     let mut prepared = loaded.prepare(&device, &options)?;
+    if args.common.tells(LogLevel::Warn) {
+        for text in prepared.pipelines().flat_map(|(_, p)| p.warnings()) {
+            report::warning(text.trim_start_matches("warning: ").trim_end());
+        }
+    }
     let clock = Instant::now();
     let first_stats = prepared.frame(&cancel)?.stats;
     let first_frame = clock.elapsed();

@@ -3,9 +3,10 @@
 //! A wrong word is reported by the JSON reader at its line and column, with the words that would have been right.
 
 use crate::{
-    AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FilterMode, FrontFace, IndexFormat,
-    LineMode, LogicOperation, PipelineStatisticsTypes, PointMode, PrimitiveTopology, ProvokingVertex, Reduction,
-    ResolveMode, Rules, SamplePattern, StencilOperation, TextureFormat, VertexFormat, VertexStepMode,
+    AddressMode, BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FilterMode, FrontFace,
+    GradientDivergence, IndexFormat, LineMode, LogicOperation, PipelineStatisticsTypes, PointMode, PrimitiveTopology,
+    ProvokingVertex, Reduction, ResolveMode, Rules, SamplePattern, StencilOperation, TextureFormat, VertexFormat,
+    VertexStepMode,
 };
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -39,6 +40,7 @@ words! {
     "comparison" CompareFunction;
     "cull mode" CullMode;
     "front face" FrontFace;
+    "gradient divergence" GradientDivergence;
     "index format" IndexFormat;
     "fill mode" FillMode;
     "line mode" LineMode;

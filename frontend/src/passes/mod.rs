@@ -24,6 +24,7 @@ mod edit;
 pub mod expand;
 mod flow;
 mod fold;
+pub mod gradient;
 mod group;
 mod hoist;
 mod ifconvert;
@@ -294,6 +295,7 @@ pub fn run_pass(
         }
         "expand" => expand::expand(function),
         "group" => group::run(function, resources),
+        "gradient" => gradient::move_gradients(function, &Arena::new(), resources),
         _ => return None,
     }
     Some(())

@@ -40,6 +40,7 @@ pub struct Module {
     module: naga::Module,
     info: naga::valid::ModuleInfo,
     warnings: Vec<Diagnostic>,
+    glsl: bool,
 }
 
 /// An entry point of a [`Module`].
@@ -100,6 +101,7 @@ impl Module {
                 module,
                 info,
                 warnings: findings.warnings,
+                glsl: false,
             })
         })
     }
@@ -136,8 +138,9 @@ impl Module {
                 text: source.clone(),
                 module,
                 info,
-                // GLSL leaves derivatives in divergent flow undefined: nothing to judge.
+                // GLSL leaves derivatives in divergent flow undefined: pipelines warn of them.
                 warnings: Vec::new(),
+                glsl: true,
             })
         })
     }
@@ -150,6 +153,11 @@ impl Module {
     /// The source text.
     pub fn text(&self) -> &str {
         &self.text.text
+    }
+
+    /// Whether the text is GLSL.
+    pub fn is_glsl(&self) -> bool {
+        self.glsl
     }
 
     /// What is doubtful but allowed, with source lines and carets, as plain text.

@@ -34,8 +34,9 @@ pub(crate) use forms::Form;
 use forms::{Forms, Source};
 
 use crate::layout::PlaneLayout;
+use quadrille_frontend::diagnostic::ShaderError;
 use quadrille_frontend::ir::{self, Arena, Binding, Function, Resource, Shader};
-use quadrille_frontend::passes::{self, PassStats};
+use quadrille_frontend::passes::{self, PassStats, gradient};
 
 use quadrille_jit::{CompileError, CompileStats, Compiled, Executor, Program, ProgramKind};
 use std::sync::Arc;
@@ -76,6 +77,9 @@ pub enum PipelineError {
     /// State that contradicts itself or the attachments.
     #[error("pipeline '{label}': {what}")]
     Invalid { label: String, what: String },
+    /// A gradient in varying flow, under Direct3D's rules (R-PS-80).
+    #[error("pipeline '{label}': its fragment shader breaks a rule of Direct3D")]
+    Gradient { label: String, source: ShaderError },
     /// A shader could not be optimised.
     #[error("pipeline '{label}': {error}")]
     Pass { label: String, error: passes::PassError },
@@ -163,6 +167,8 @@ pub struct RenderPipeline {
     pub slot_count: u32,
     /// Source texts, for errors that name a line.
     pub sources: [ir::Sources; 2],
+    /// What is doubtful in the shaders but was accepted, with source lines.
+    pub warnings: Vec<String>,
     /// What compiling cost.
     pub stats: PipelineStats,
     forms: Forms,
@@ -231,6 +237,7 @@ impl RenderPipeline {
                 built.programs.vertex.sources,
                 built.programs.fragment.map(|f| f.sources).unwrap_or_default(),
             ],
+            warnings: built.warnings,
             stats,
             forms: Forms::new(executor, built.source),
         })
@@ -251,6 +258,7 @@ struct Built {
     occludes: bool,
     slots: Vec<Slot>,
     slot_count: u32,
+    warnings: Vec<String>,
 }
 
 impl Built {
@@ -274,7 +282,11 @@ impl Built {
         };
         let (vertex, vertex_passes) = program(assembled, kind, Some(&vertex.0), &slots).map_err(pass)?;
 
-        let fragment = desc.fragment.map(inlined).transpose().map_err(pass)?;
+        let mut fragment = desc.fragment.map(inlined).transpose().map_err(pass)?;
+        let warnings = match &mut fragment {
+            Some((shader, entry)) if desc.rules == Rules::D3d11 => gradients(desc, shader, entry)?,
+            _ => Vec::new(),
+        };
         let traits = fragment
             .as_ref()
             .map(|(s, f)| fragment::Traits::of(s, f))
@@ -307,8 +319,26 @@ impl Built {
             occludes: traits.occludes(desc),
             slots,
             slot_count,
+            warnings,
         })
     }
+}
+
+/// Direct3D's rules of gradients in varying flow (R-PS-80, R-PS-82, R-PS-85): gives warnings.
+fn gradients(
+    desc: &PipelineDescriptor<'_>,
+    shader: &Shader,
+    entry: &mut Function,
+) -> Result<Vec<String>, PipelineError> {
+    let broken = gradient::judge_entry(shader, entry, gradient::Reading::Direct3D);
+    if desc.extended.gradient_divergence == GradientDivergence::Error
+        && let Some(source) = broken.first().cloned()
+    {
+        let label = desc.label.into();
+        return Err(PipelineError::Gradient { label, source });
+    }
+    gradient::move_gradients(entry, &shader.inputs, &shader.resources);
+    Ok(broken.iter().map(ShaderError::render_warning).collect())
 }
 
 /// The shader and its entry function with all calls inlined.

@@ -139,7 +139,7 @@ named_enum! {
 named_enum! {
     /// Which API's rules hold where they differ (law N6). Direct3D 11: position.w is w, positions stay where they are
     /// declared, half floats round toward zero, inputs that the vertex shader doesn't write are zero, registers have no
-    /// kind. WebGPU: position.w is 1/w, positions follow the sample, half floats round to nearest even.
+    /// kind, gradients in varying flow are illegal. WebGPU: position.w is 1/w, positions follow the sample, half floats round to nearest even.
     Rules default WebGpu { WebGpu = "webgpu", D3d11 = "d3d11", }
 }
 named_enum! {
@@ -170,6 +170,12 @@ named_enum! {
     SamplePattern default Standard { Standard = "standard", Center = "center", }
 }
 
+named_enum! {
+    /// What becomes of gradients in varying flow under Direct3D's rules (R-PS-80, R-PS-85): the pipeline is refused, or
+    /// only warned of. WebGPU's languages judge for themselves.
+    GradientDivergence default Error { Error = "error", Warning = "warning", }
+}
+
 /// State that WebGPU doesn't have; all of it is off by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExtendedState {
@@ -179,6 +185,8 @@ pub struct ExtendedState {
     pub depth_bounds: Option<[f32; 2]>,
     /// Where the samples of a pixel are.
     pub sample_pattern: SamplePattern,
+    /// Gradients that compare pixels of which some may not come by, under Direct3D's rules.
+    pub gradient_divergence: GradientDivergence,
 }
 
 /// Blending of colour or alpha.

@@ -10,7 +10,7 @@ use crate::api::sampler::Sampler;
 use crate::api::shader::ShaderModule;
 use crate::api::texture::{Texture, TextureView, TextureViewDimension};
 use quadrille_raster::format::Aspect;
-use quadrille_raster::pipeline::{BlendComponent, DepthStencilState, StencilFaceState};
+use quadrille_raster::pipeline::{BlendComponent, DepthStencilState, GradientDivergence, StencilFaceState};
 use quadrille_raster::sampler::{AddressMode, CompareFunction, FilterMode, Reduction};
 use quadrille_raster::texture::{Surface, TextureDimension};
 use serde_json::{Map, Value, json};
@@ -267,6 +267,9 @@ impl Objects {
         });
         if let Some(op) = d.extended.logic_op {
             extended["logicOp"] = op.name().into();
+        }
+        if d.extended.gradient_divergence != GradientDivergence::default() {
+            extended["gradientDivergence"] = d.extended.gradient_divergence.name().into();
         }
         if let Some(bounds) = d.extended.depth_bounds {
             extended["depthBounds"] = json!(bounds);

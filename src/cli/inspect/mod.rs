@@ -18,6 +18,7 @@ use quadrille::files::shader::ShaderFile;
 use quadrille_frontend::ir::Shader;
 use quadrille_frontend::ir::text::print_shader;
 use quadrille_frontend::passes;
+use quadrille_frontend::passes::gradient::{Reading, judge};
 use quadrille_frontend::wgsl::{Constants, EntryPoint};
 use quadrille_jit::{Interleave, Jit, JitOptions};
 use quadrille_raster::pipeline::alone;
@@ -95,6 +96,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let clock = Instant::now();
         let mut shader = module.lower(&name, stage, &Constants::new())?;
         passes::inline_all(&mut shader)?;
+        if module.leaves_gradients_undefined() {
+            for found in judge(&shader, Reading::Undefined)? {
+                warning(found.render_warning().trim_start_matches("warning: ").trim_end());
+            }
+        }
         let front_end = parse + clock.elapsed();
         let text = match args.emit {
             Emit::Ir => print_shader(&shader),

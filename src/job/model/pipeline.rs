@@ -3,9 +3,9 @@
 use crate::job::named::Named;
 use crate::job::words;
 use crate::{
-    BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FrontFace, IndexFormat, LineMode, LogicOperation,
-    PointMode, PrimitiveTopology, ProvokingVertex, Rules, SamplePattern, StencilOperation, TextureFormat, VertexFormat,
-    VertexStepMode,
+    BlendFactor, BlendOperation, CompareFunction, CullMode, FillMode, FrontFace, GradientDivergence, IndexFormat,
+    LineMode, LogicOperation, PointMode, PrimitiveTopology, ProvokingVertex, Rules, SamplePattern, StencilOperation,
+    TextureFormat, VertexFormat, VertexStepMode,
 };
 use serde::Deserialize;
 
@@ -45,6 +45,9 @@ pub struct Extended {
     /// Where the samples of a pixel are.
     #[serde(deserialize_with = "words::one")]
     pub sample_pattern: SamplePattern,
+    /// What becomes of gradients in varying flow under Direct3D's rules.
+    #[serde(deserialize_with = "words::one")]
+    pub gradient_divergence: GradientDivergence,
     /// Triangles or their edges.
     #[serde(deserialize_with = "words::one")]
     pub fill_mode: FillMode,

@@ -147,6 +147,7 @@ impl<'j> Maker<'j, '_> {
                     logic_op: p.extended.logic_op,
                     depth_bounds: p.extended.depth_bounds,
                     sample_pattern: p.extended.sample_pattern,
+                    gradient_divergence: p.extended.gradient_divergence,
                 },
             })
             .map_err(|e| self.loaded.failed(&at, e))
