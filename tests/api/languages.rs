@@ -105,6 +105,75 @@ fn languages_give_the_same_pixels() {
     }
 }
 
+/// SPIR-V and GLSL leave gradients in divergent flow undefined: the pipeline warns of them, with both places (R-PS-80).
+/// Direct3D's rules refuse them in any language; its warnings are asked for.
+#[test]
+fn gradients_in_divergent_flow_are_told() {
+    let device = device();
+    let glsl = "#version 450
+        layout(location = 0) in vec2 v;
+        layout(location = 0) out vec4 color;
+        void main() {
+            color = vec4(0.0);
+            if (v.x > 0.5) {
+                color = vec4(dFdx(v.x * v.y));
+            }
+        }
+    ";
+    let wgsl = "diagnostic(off, derivative_uniformity);
+        @fragment fn main(@location(0) v: vec2f) -> @location(0) vec4f {
+            if v.x > 0.5 { return vec4f(dpdx(v.x * v.y)); }
+            return vec4f();
+        }
+    ";
+    let vertex = compiled(&device, ShaderSource::Wgsl(WGSL.into()));
+    let glsl = ShaderSource::Glsl {
+        shader: glsl.into(),
+        stage: ShaderStage::Fragment,
+    };
+    let (glsl, wgsl) = (
+        compiled(&device, glsl),
+        compiled(&device, ShaderSource::Wgsl(wgsl.into())),
+    );
+    let targets = [Some(ColorTargetState::new(TextureFormat::Rgba8Unorm))];
+    let buffers = [positions()];
+    let pipeline = |fragment: &ShaderModule, rules, gradient_divergence| {
+        device.create_render_pipeline(&RenderPipelineDescriptor {
+            label: Some("gradients"),
+            rules,
+            extended: ExtendedState {
+                gradient_divergence,
+                ..ExtendedState::default()
+            },
+            ..RenderPipelineDescriptor::new(
+                VertexState::new(&vertex, "main", &buffers),
+                Some(FragmentState::new(fragment, "main", &targets)),
+            )
+        })
+    };
+    let strict = GradientDivergence::Error;
+    let warned = pipeline(&glsl, Rules::WebGpu, strict).expect("a warning only");
+    let [text] = warned.warnings() else {
+        panic!("{:?}", warned.warnings())
+    };
+    for words in [
+        "undefined",
+        "dFdx(v.x * v.y)",
+        "if (v.x > 0.5)",
+        "shader:7:",
+        "shader:6:",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let silent = pipeline(&wgsl, Rules::WebGpu, strict).expect("WGSL switched it off");
+    assert!(silent.warnings().is_empty(), "{:?}", silent.warnings());
+    for fragment in [&glsl, &wgsl] {
+        says(pipeline(fragment, Rules::D3d11, strict), &["'gradients'", "Direct3D"]);
+        let warned = pipeline(fragment, Rules::D3d11, GradientDivergence::Warning).expect("a warning only");
+        assert_eq!(warned.warnings().len(), 1, "{:?}", warned.warnings());
+    }
+}
+
 /// What is no module of its language is an error that says where, or what it lacks.
 #[test]
 fn mistakes_in_every_language_are_told() {

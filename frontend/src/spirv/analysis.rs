@@ -6,7 +6,7 @@ use super::module::{Entry, Parsed};
 use super::report::{Failure, Result};
 use super::types::Ty;
 use crate::memory::place::{ELEMENT, Path};
-use rspirv::spirv::Op;
+use rspirv::spirv::{GlslStd450Op as G, Op};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Most functions on one chain of calls.
@@ -26,6 +26,8 @@ pub(super) struct Facts {
     pub whole: FxHashSet<u32>,
     /// Function variables that are stored to exactly once, whole, and the value.
     pub stored_once: FxHashMap<u32, u32>,
+    /// Whether an `InterpolateAt*` stands somewhere.
+    pub interpolates: bool,
 }
 
 struct Walk<'m> {
@@ -125,7 +127,12 @@ impl Walk<'_> {
             }
             (Op::Store, &[pointer, value, ..]) => self.write(pointer, value),
             (Op::CopyMemory, &[pointer, ..]) => self.write(pointer, 0),
-            (Op::ExtInst, words) => words.iter().for_each(|&word| self.write(word, 0)),
+            (Op::ExtInst, words) => {
+                let pulls = [G::InterpolateAtCentroid, G::InterpolateAtSample, G::InterpolateAtOffset];
+                let number = words.get(1).and_then(|&n| G::from_u32(n));
+                self.facts.interpolates |= number.is_some_and(|n| pulls.contains(&n)) && m.glsl.contains(&words[0]);
+                words.iter().for_each(|&word| self.write(word, 0));
+            }
             (Op::FunctionCall, &[callee, ref arguments @ ..]) => {
                 self.function(callee, index)?;
                 if self.facts.kills.contains(&callee) {

@@ -5,7 +5,7 @@ use super::lower::{Lower, Lowered};
 use super::report::Result;
 use super::types::Ty;
 use crate::compose::{blend, geometry, matrix, pack, power};
-use crate::ir::{Alu, Kind, Op, Value};
+use crate::ir::{Alu, InputPoint, Kind, Op, Value};
 use crate::memory::place::Flat;
 use rspirv::spirv::GlslStd450Op as G;
 
@@ -192,10 +192,54 @@ impl Lower<'_> {
                 geometry::face_forward(&mut self.b, &n, &i, &reference).into()
             }
             G::InterpolateAtCentroid | G::InterpolateAtSample | G::InterpolateAtOffset => {
-                return self.unsupported(format!("GLSL.std.450 {op:?}"));
+                self.interpolate_at(op, ty, words)?
             }
             op => return self.unsupported(format!("GLSL.std.450 {op:?}")),
         })
+    }
+
+    /// An input evaluated elsewhere (R-RAST-147).
+    fn interpolate_at(&mut self, op: G, ty: u32, words: &[u32]) -> Result<Flat> {
+        let &[pointer, ref rest @ ..] = words else {
+            return self.invalid("too few operands");
+        };
+        let mut operands = Flat::new();
+        let at = match (op, rest) {
+            (G::InterpolateAtSample, &[sample, ..]) => {
+                operands.push(self.index(sample)?);
+                InputPoint::Sample
+            }
+            (G::InterpolateAtOffset, &[offset, ..]) => {
+                operands = self.floats(offset)?;
+                if operands.len() != 2 || self.b.kind(operands[0]) != Kind::F32 {
+                    return self.invalid("an offset of two f32 was expected");
+                }
+                InputPoint::Offset
+            }
+            (G::InterpolateAtCentroid, _) => InputPoint::Centroid,
+            _ => return self.invalid("too few operands"),
+        };
+        let place = self.place(pointer)?;
+        let shape = place.shape().clone();
+        self.check_leaves(&shape)?;
+        let scalar = self.scalar_type(ty)?;
+        let mut values = Flat::new();
+        for value in place.load(&mut self.b) {
+            let read = self.b.func.def_inst(value).map(|i| i.op);
+            let input = match read {
+                Some(Op::LocalGet(local)) => self.pulled.get(&local).copied(),
+                _ => None,
+            };
+            let Some(input) = input else {
+                return self.unsupported(format!(
+                    "{op:?} of what is no input, or of one that is indexed dynamically"
+                ));
+            };
+            let kind = self.shader.inputs[input].kind;
+            let value = self.b.inst1(Op::InputAt { input, at }, &operands, kind);
+            values.push(self.round(value, scalar));
+        }
+        Ok(values)
     }
 
     fn each(

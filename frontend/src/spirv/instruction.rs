@@ -276,7 +276,7 @@ impl Lower<'_> {
             (S::GroupNonUniformQuadBroadcast | S::GroupNonUniformQuadSwap, &[_, value, argument, ..]) => {
                 (value, argument)
             }
-            _ => return Ok(None),
+            _ => return self.subgroup(op, words),
         };
         let op = match (op, self.constant_u32(argument)?) {
             (S::GroupNonUniformQuadBroadcast, Some(lane @ 0..=3)) => QuadOp::Broadcast(lane as u8),

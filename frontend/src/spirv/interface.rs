@@ -7,9 +7,10 @@ use super::COMBINED_SAMPLER_OFFSET;
 use super::lower::{Bindings, Lower, Lowered};
 use super::module::{Decor, Entry, find};
 use super::report::{Failure, Result};
+use super::subgroup::SIZE;
 use super::types::{Image, Ty, byte_size};
 use crate::ir::{
-    Binding, Builtin, DepthOutput, Handle, Input, Interpolation, Kind, Local, Op, Output, Resource, ResourceClass,
+    Alu, Binding, Builtin, DepthOutput, Handle, Input, Interpolation, Kind, Local, Op, Output, Resource, ResourceClass,
     SampleKind, Sampling, Semantic, Stage, Value,
 };
 use crate::memory::place::{Flat, Place, VarPlace};
@@ -21,6 +22,10 @@ enum Link {
     To(Semantic),
     /// `HelperInvocation`.
     Helper,
+    /// The lane of the quad, and masks of lanes seen from it.
+    Lane,
+    LaneMask(BuiltIn),
+    Constant(u32),
     /// A builtin that isn't touched.
     None,
 }
@@ -308,6 +313,22 @@ impl<'m> Lower<'m> {
             (BuiltIn::Layer, _) => Builtin::Layer,
             (BuiltIn::ViewIndex, true) => Builtin::ViewIndex,
             (BuiltIn::HelperInvocation, true) => return Ok(Link::Helper),
+            (BuiltIn::DeviceIndex, true) => return Ok(Link::Constant(0)),
+            (BuiltIn::SubgroupSize, true) if !vertex => return Ok(Link::Constant(SIZE)),
+            (BuiltIn::SubgroupLocalInvocationId, true) if !vertex => return Ok(Link::Lane),
+            (
+                BuiltIn::SubgroupEqMask
+                | BuiltIn::SubgroupGeMask
+                | BuiltIn::SubgroupGtMask
+                | BuiltIn::SubgroupLeMask
+                | BuiltIn::SubgroupLtMask,
+                true,
+            ) if !vertex => {
+                return Ok(match index {
+                    0 => Link::LaneMask(builtin),
+                    _ => Link::Constant(0),
+                });
+            }
             _ => return self.unsupported(format!("the builtin {builtin:?}")),
         };
         Ok(Link::To(Semantic::Builtin(found)))
@@ -319,7 +340,9 @@ impl<'m> Lower<'m> {
         }
         let ports = self.ports(variable, ty, true)?;
         let mut values = Flat::new();
+        let mut inputs = Vec::with_capacity(ports.len());
         for port in ports {
+            inputs.push(None);
             let value = match port.link {
                 Link::To(semantic) => {
                     let kind = match semantic {
@@ -333,11 +356,27 @@ impl<'m> Lower<'m> {
                         interpolation: port.interpolation,
                         sampling: port.sampling,
                     });
+                    if matches!(semantic, Semantic::Location { .. }) {
+                        inputs.pop();
+                        inputs.push(Some(input));
+                    }
                     let value = self.b.inst1(Op::Input(input), &[], kind);
                     let value = self.as_kind(value, port.scalar.kind)?;
                     self.round(value, port.scalar)
                 }
                 Link::Helper => self.b.inst1(Op::IsHelper, &[], Kind::Bool),
+                Link::Constant(word) => {
+                    let word = self.b.u32(word);
+                    self.as_kind(word, port.scalar.kind)?
+                }
+                Link::Lane => {
+                    let lane = self.lane();
+                    self.as_kind(lane, port.scalar.kind)?
+                }
+                Link::LaneMask(builtin) => {
+                    let mask = self.lane_mask(builtin);
+                    self.as_kind(mask, port.scalar.kind)?
+                }
                 Link::None => self.b.constant(crate::ir::Literal::zero(port.scalar.kind)),
             };
             values.push(value);
@@ -345,8 +384,33 @@ impl<'m> Lower<'m> {
         let place = self.variable(variable, ty, None)?;
         let kinds: Vec<Value> = values.to_vec();
         place.store(&mut self.b, &kinds);
+        if self.facts.interpolates {
+            for (value, input) in place.load(&mut self.b).into_iter().zip(inputs) {
+                let read = self.b.func.def_inst(value).map(|i| i.op);
+                if let (Some(Op::LocalGet(local)), Some(input)) = (read, input) {
+                    self.pulled.insert(local, input);
+                }
+            }
+        }
         self.define(variable, Lowered::Place(Place::Var(place)));
         Ok(())
+    }
+
+    /// `SubgroupEqMask` and the like.
+    fn lane_mask(&mut self, builtin: BuiltIn) -> Value {
+        let lane = self.lane();
+        let one = self.b.u32(1);
+        let own = self.b.alu(Alu::Shl, &[one, lane]);
+        let below = self.b.alu(Alu::ISub, &[own, one]);
+        let most = self.b.alu(Alu::Or, &[own, below]);
+        let all = self.b.u32((1 << SIZE) - 1);
+        match builtin {
+            BuiltIn::SubgroupLtMask => below,
+            BuiltIn::SubgroupLeMask => most,
+            BuiltIn::SubgroupGeMask => self.b.alu(Alu::Xor, &[all, below]),
+            BuiltIn::SubgroupGtMask => self.b.alu(Alu::Xor, &[all, most]),
+            _ => own,
+        }
     }
 
     fn is_builtin(&self, variable: u32, ty: u32) -> bool {

@@ -11,7 +11,7 @@ use super::report::{Failure, Result};
 use super::types::{Image, MatrixLayout};
 use crate::diagnostic::ShaderErrorKind;
 use crate::ir::{
-    self, Alu, FunctionBuilder, Handle, Kind, Literal, Local, Op, Resource, ResourceRef, Shader, SpanId, Value,
+    self, Alu, FunctionBuilder, Handle, Input, Kind, Literal, Local, Op, Resource, ResourceRef, Shader, SpanId, Value,
 };
 use crate::memory::place::{Flat, Place};
 use crate::memory::shape::{Scalar, Shape};
@@ -98,6 +98,8 @@ pub(super) struct Lower<'m> {
     pub shapes: FxHashMap<(u32, MatrixLayout), Rc<Shape>>,
     values: FxHashMap<u32, Bound>,
     pub resources: FxHashMap<u32, Bindings>,
+    /// The inputs that variables' locals hold, for `InterpolateAt*`.
+    pub pulled: FxHashMap<Handle<Local>, Handle<Input>>,
     pub phis: FxHashMap<u32, Vec<Handle<Local>>>,
     pub frames: Vec<Frame>,
     pub exits: Exits,
@@ -133,6 +135,7 @@ impl<'m> Lower<'m> {
             shapes: FxHashMap::default(),
             values: FxHashMap::default(),
             resources: FxHashMap::default(),
+            pulled: FxHashMap::default(),
             phis: FxHashMap::default(),
             frames: Vec::new(),
             exits: Exits::default(),

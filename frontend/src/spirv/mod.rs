@@ -5,7 +5,7 @@
 //! text  ─ asm: words, names ───────────┴─ module: types, decorations, blocks ─ lower(entry point, constants) ─ ir::Shader
 //!   analysis: what is reached, indexed, killed          flow: blocks to nested statements, phis
 //!   interface: inputs, outputs, resources               types, constants, memory
-//!   instruction, arithmetic, extended, image: what each instruction computes
+//!   instruction, arithmetic, extended, image, subgroup: what each instruction computes
 //! ```
 //!
 //! All of Vulkan 1.3's graphics subset for vertex and fragment stages that the IR can express; what it can't is refused
@@ -28,6 +28,7 @@ mod lower;
 mod memory;
 mod module;
 mod report;
+mod subgroup;
 mod types;
 
 use crate::diagnostic::{Diagnostic, ShaderError, ShaderErrorKind};

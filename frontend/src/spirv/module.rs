@@ -112,12 +112,6 @@ fn known(capability: Capability) -> bool {
             | C::RoundingModeRTZ
             | C::SubgroupBallotKHR
             | C::SubgroupVoteKHR
-            | C::GroupNonUniformVote
-            | C::GroupNonUniformArithmetic
-            | C::GroupNonUniformBallot
-            | C::GroupNonUniformShuffle
-            | C::GroupNonUniformShuffleRelative
-            | C::GroupNonUniformClustered
             | C::AtomicFloat32AddEXT
             | C::AtomicFloat32MinMaxEXT
             | C::Int64Atomics

@@ -4,7 +4,9 @@ use super::support::*;
 use quadrille_frontend::ir::{Alu, Builtin, Interpolation, Kind, Op, QuadOp, Semantic, Value};
 use quadrille_jit::interp::Interpreter;
 use quadrille_raster::format::TextureFormat;
-use quadrille_raster::pipeline::{CompareFunction, Rules, StencilFaceState, StencilOperation};
+use quadrille_raster::pipeline::{
+    CompareFunction, GradientDivergence, PipelineError, Rules, StencilFaceState, StencilOperation,
+};
 use quadrille_raster::texture::ResolveMode;
 
 fn frame() -> Frame {
@@ -56,6 +58,61 @@ fn r_ps_60_derivatives_of_the_position() {
         }),
     );
     assert_eq!(f.render().rgba32(7, 4), [1.0, 1.0, 0.0, 0.0]);
+}
+
+/// SEED-1.7 to 1.11: a shader that asks for ddx(2 x) in odd columns, with 2 x computed in front of that branch or in it.
+fn divergent(early: bool) -> Fragment {
+    custom(move |s| {
+        let odd = odd_column(s);
+        let out = s.b.local("", Kind::F32);
+        let doubled = |s: &mut Build| {
+            let x = position(s, 0);
+            let two = s.b.f32(2.0);
+            s.b.alu(Alu::FMul, &[x, two])
+        };
+        let before = doubled(s);
+        s.b.begin_if(odd);
+        let x = if early { before } else { doubled(s) };
+        let d = s.b.quad(QuadOp::DdxFine, x);
+        s.b.set(out, d);
+        s.b.end_if();
+        let d = s.b.get(out);
+        s.splat(0, d);
+    })
+}
+
+/// R-PS-80, R-PS-85: Direct3D refuses a gradient in varying flow of what is computed there, or warns of it; WebGPU leaves that to
+/// its language.
+#[test]
+fn r_ps_80_85_gradients_in_varying_flow_are_illegal() {
+    let mut f = frame();
+    let c = f.draw(screen(0.5, [0.0; 4]), divergent(false));
+    assert!(c.pipeline(&Interpreter, 1).expect("WebGPU's rules").warnings.is_empty());
+    c.rules = Rules::D3d11;
+    let error = c.pipeline(&Interpreter, 1).map(|_| ()).unwrap_err();
+    assert!(matches!(error, PipelineError::Gradient { .. }), "{error}");
+    c.extended.gradient_divergence = GradientDivergence::Warning;
+    let warnings = c.pipeline(&Interpreter, 1).expect("warned only").warnings;
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("a derivative"),
+        "{warnings:?}"
+    );
+}
+
+/// R-PS-82: of what is computed in front of the branch the gradient is the same wherever it is taken.
+#[test]
+fn r_ps_82_gradients_move_out_of_varying_flow() {
+    for rules in [Rules::WebGpu, Rules::D3d11] {
+        let mut f = frame();
+        let c = f.draw(screen(0.5, [0.0; 4]), divergent(true));
+        c.rules = rules;
+        let image = f.render();
+        assert_eq!(
+            (image.rgba32(4, 4), image.rgba32(5, 4)),
+            ([0.0; 4], [2.0; 4]),
+            "{rules:?}"
+        );
+    }
 }
 
 /// REQ-P4, and R-PS-53: a discarded lane goes on for its neighbours; its own outputs are dropped, before and after.

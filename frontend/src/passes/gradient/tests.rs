@@ -47,9 +47,10 @@ fn refused(body: &str) -> String {
     found[0].render()
 }
 
+/// R-PS-86, R-PS-82.
 #[test]
 fn inputs_and_constants_are_known_anywhere() {
-    // R-PS-86: directly on a shader input; also what a local was given in front of the branch (R-PS-82).
+    // Directly on a shader input; also what a local was given in front of the branch (R-PS-82).
     accepted("if v.v > 0.0 { r = textureSample(t, s, v.uv).x; }");
     accepted("let a = v.uv * 2.0; if v.v > 0.0 { r = textureSample(t, s, a).x; }");
     accepted("q *= 2.0; if v.v > 0.0 { r = textureSample(t, s, q).x; } q = v.uv;");
@@ -58,6 +59,7 @@ fn inputs_and_constants_are_known_anywhere() {
     accepted("if v.v > 0.0 { r = textureSampleBias(t, s, v.uv, v.v * 2.0).x; }");
 }
 
+/// R-PS-80, R-PS-85, R-PS-86; SEED-1.7 to 1.11.
 #[test]
 fn what_is_computed_in_varying_flow_has_no_gradient_there() {
     refused("if v.v > 0.0 { r = textureSample(t, s, v.uv * 2.0).x; }");
@@ -69,15 +71,16 @@ fn what_is_computed_in_varying_flow_has_no_gradient_there() {
     refused("if v.v > 0.0 { r = textureSampleCompare(z, c, v.uv * 2.0, 0.5); }");
     // The loop changes what its next iteration reads.
     refused("if v.v > 0.0 { for (var i = 0u; i < u.flag; i++) { r += textureSample(t, s, q).x; q += 1.0; } }");
-    // R-PS-86: no gradient is asked for.
+    // No gradient is asked for.
     accepted("if v.v > 0.0 { r = textureSampleLevel(t, s, v.uv * 2.0, 0.0).x; }");
     accepted("if v.v > 0.0 { r = textureSampleGrad(t, s, v.uv * 2.0, v.uv, v.uv).x; }");
     accepted("if v.v > 0.0 { r = textureGather(0, t, s, v.uv * 2.0).x; }");
 }
 
+/// R-PS-84.
 #[test]
 fn non_varying_conditions_divide_nobody() {
-    // R-PS-84: constant buffers, literals, constant-mode inputs, reads with such addresses, and functions of these.
+    // Constant buffers, literals, constant-mode inputs, reads with such addresses, and functions of these.
     accepted("if u.flag > 0 { r = textureSample(t, s, v.uv * 2.0).x; }");
     accepted("if v.i > 3 { r = dpdx(v.v * 2.0); }");
     accepted("if v.front { r = dpdx(v.v * 2.0); }");
@@ -93,6 +96,7 @@ fn non_varying_conditions_divide_nobody() {
     refused("var n = 0.0; for (var i = 0u; i < 4; i++) { if n > 0.5 { r = dpdx(v.v * 2.0); } n = v.v; }");
 }
 
+/// R-PS-84.
 #[test]
 fn exits_make_the_rest_of_the_scope_and_whole_loops_vary() {
     refused("if v.v > 0.0 { return vec4f(1.0); } r = dpdx(v.v * 2.0);");
@@ -149,6 +153,7 @@ fn derivatives(shader: &Shader) -> (usize, usize) {
     (f.body.iter().filter(|s| is(s)).count(), all)
 }
 
+/// R-PS-82.
 #[test]
 fn derivatives_move_in_front_of_the_construct() {
     for (body, moved) in [

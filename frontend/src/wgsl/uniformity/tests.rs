@@ -44,6 +44,7 @@ fn refused(body: &str) -> String {
     }
 }
 
+/// R-PS-88.
 #[test]
 fn branches_on_inputs_and_on_uniforms() {
     refused("if v.pos.x < 0.5 { r = textureSample(t, s, v.uv).x; }");
