@@ -15,7 +15,9 @@ struct Assemble<'a> {
 
 impl splice::SpliceHost for Assemble<'_> {
     fn replace(&mut self, b: &mut FunctionBuilder, inst: &Inst, _: &[Value]) -> Option<Value> {
-        let Op::Input(input) = inst.op else { return None };
+        let (Op::Input(input) | Op::InputAt { input, .. }) = inst.op else {
+            return None;
+        };
         let kind = self.shader.inputs[input].kind;
         let slot = input.index() as u32;
         Some(b.inst1(Op::CellLoad { slot, kind }, &[], kind))
