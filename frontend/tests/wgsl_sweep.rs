@@ -6,7 +6,7 @@
 
 use quadrille_frontend::diagnostic::ShaderErrorKind;
 use quadrille_frontend::ir::validate::validate;
-use quadrille_frontend::ir::{Op, Stage};
+use quadrille_frontend::ir::{Kind, Op, Stage};
 use quadrille_frontend::passes::{Options, inline_all, optimize};
 use quadrille_frontend::wgsl::{Constants, Module};
 
@@ -23,20 +23,20 @@ fn compile(text: &str) -> Result<(), String> {
         inline_all(&mut shader).map_err(|e| e.to_string())?;
         let mut function = shader.functions[shader.entry].clone();
         // The passes take assembled programs: no stage inputs.
-        let inputs: Vec<_> = function
-            .insts
-            .iter()
-            .filter(|(_, i)| matches!(i.op, Op::Input(_) | Op::InputAt { .. }));
         assert!(shader.stage != Stage::Compute);
-        let changed: Vec<_> = inputs.into_iter().map(|(id, inst)| (id, inst.op)).collect();
+        let reads = function.insts.iter();
+        let reads = reads.filter(|(_, i)| matches!(i.op, Op::Input(_) | Op::InputAt { .. }));
+        let changed: Vec<_> = reads.map(|(id, inst)| (id, inst.op)).collect();
         for (id, op) in changed {
             let (Op::Input(input) | Op::InputAt { input, .. }) = op else {
                 continue;
             };
             let kind = shader.inputs[input].kind;
-            function.insts[id].op = Op::CellLoad {
-                slot: input.index() as u32,
-                kind,
+            let slot = input.index() as u32;
+            function.insts[id].op = match kind {
+                // Cells hold no bools; any read of one will do.
+                Kind::Bool => Op::IsHelper,
+                _ => Op::CellLoad { slot, kind },
             };
             function.insts[id].args.clear();
         }

@@ -437,8 +437,8 @@ fn refusals_name_what_is_missing_and_where() {
         message.contains("atomic") && message.contains("OpAtomicIAdd %int %in_x"),
         "{message}"
     );
-    let message = refused("", "%z = OpGroupNonUniformElect %bool %n3\n OpReturn");
-    assert!(message.contains("OpGroupNonUniformElect isn't supported"), "{message}");
+    let message = refused("", "%z = OpGroupNonUniformElect %bool %n2\n OpReturn");
+    assert!(message.contains("OpGroupNonUniformElect of another scope"), "{message}");
     let message = refused(
         "",
         "%f = OpConvertSToF %float %x\n %z = OpExtInst %float %glsl InterpolateAtCentroid %f\n OpReturn",

@@ -77,14 +77,23 @@ impl Lower<'_> {
             return self.unsupported(format!("extended instruction {number}"));
         };
         let values = self.glsl(op, ty, words)?;
-        let rounds = matches!(self.ty(ty)?, Ty::Scalar(_) | Ty::Vector(..) | Ty::Matrix(..)) && !is_exact(op);
-        if rounds {
+        let numbers = matches!(self.ty(ty)?, Ty::Scalar(_) | Ty::Vector(..) | Ty::Matrix(..));
+        if numbers && !is_exact(op) && self.scalar_type(ty)?.kind.is_float() {
             let scalar = self.scalar_type(ty)?;
             return Ok(Lowered::Value(
                 values.into_iter().map(|v| self.round(v, scalar)).collect(),
             ));
         }
-        Ok(Lowered::Value(values))
+        // Integers may be declared with another sign than the operands': findMSB of unsigned ones gives signed ones.
+        let scalars = self.scalars(ty)?;
+        let mut results = Flat::new();
+        for (i, value) in values.into_iter().enumerate() {
+            results.push(match scalars.get(i) {
+                Some(s) if s.kind.is_int() && self.b.kind(value).is_int() => self.as_kind(value, s.kind)?,
+                _ => value,
+            });
+        }
+        Ok(Lowered::Value(results))
     }
 
     fn glsl(&mut self, op: G, ty: u32, words: &[u32]) -> Result<Flat> {
