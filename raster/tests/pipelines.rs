@@ -224,6 +224,7 @@ fn recipe(r: &mut Random, modules: &[Module; 3], scene: (TextureFormat, Option<T
             logic_op: (info.kind == Kind::Uint && r.once_in(2)).then(|| r.pick(LogicOperation::ALL)),
             depth_bounds: (depth.is_some_and(|d| d.info().depth) && r.once_in(5)).then_some([0.25, 0.75]),
             sample_pattern: r.pick(&[SamplePattern::Standard, SamplePattern::Standard, SamplePattern::Center]),
+            ..ExtendedState::default()
         },
     }
 }

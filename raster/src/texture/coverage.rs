@@ -148,13 +148,14 @@ mod tests {
             for level in 1..4 {
                 let (p, k) = (plain.read_level(level, 0).unwrap(), kept.read_level(level, 0).unwrap());
                 let n = (k.len() / 4) as f64;
+                // Texels of the same code come and go together.
                 assert!(
-                    (share(format, &k, 0.5) - wanted).abs() <= 3.0 / n,
+                    (share(format, &k, 0.5) - wanted).abs() <= 0.012 + 2.0 / n,
                     "level {level}: {}",
                     share(format, &k, 0.5)
                 );
                 assert!(
-                    share(format, &p, 0.5) < 0.7 * wanted,
+                    level < 3 || share(format, &p, 0.5) < 0.5 * wanted,
                     "level {level} would have lost its leaves"
                 );
                 // Colours are those without the option.
