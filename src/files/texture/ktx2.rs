@@ -220,14 +220,14 @@ fn vulkan(number: u32) -> Result<(TextureFormat, Stored), TextureFileError> {
         149 | 150 => Ok((color(number == 150), Stored::Etc2Rgba1)),
         151 | 152 => Ok((color(number == 152), Stored::Etc2Rgba)),
         153..=156 => {
-            let (components, signed) = (if number < 155 { 1 } else { 2 }, number % 2 == 0);
+            let (components, signed) = (if number < 155 { 1 } else { 2 }, number.is_multiple_of(2));
             let format = [[R16Unorm, R16Snorm], [Rg16Unorm, Rg16Snorm]][components as usize - 1][usize::from(signed)];
             Ok((format, Stored::Eac { components, signed }))
         }
         // Pairs of UNORM and SRGB.
         157..=184 => {
             let block = ASTC_BLOCKS[(number as usize - 157) / 2];
-            Ok((color(number % 2 == 0), Stored::Astc { block }))
+            Ok((color(number.is_multiple_of(2)), Stored::Astc { block }))
         }
         1_000_066_000..=1_000_066_013 => Err(unsupported("ASTC of the HDR profile")),
         other => Err(unsupported(format!("VkFormat {other}"))),

@@ -11,7 +11,7 @@ fn astc_texels(block: u128, size: [usize; 2]) -> Vec<[u8; 4]> {
 
 /// A void extent of LDR: 16-bit components behind extents of all ones (23.22).
 fn void(rgba: [u8; 4]) -> u128 {
-    let color = (0..4).fold(0u64, |c, i| c | u64::from(rgba[i]) * 257 << (16 * i));
+    let color = (0..4).fold(0u64, |c, i| c | (u64::from(rgba[i]) * 257) << (16 * i));
     u128::from(color) << 64 | 0xffff_ffff_ffff_fdfc
 }
 
