@@ -124,6 +124,8 @@ impl Machine<'_> {
             for step in 0..2 {
                 self.place.group = group;
                 self.place.step = step;
+                // Nobody begins as a helper.
+                self.helpers = 0;
                 if !self.invocation() {
                     return;
                 }

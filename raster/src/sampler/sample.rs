@@ -14,8 +14,8 @@ use super::select::{Selection, select};
 use super::surface::{Family, Mode, Request, Texels, add, extremum, mix};
 use super::taps::Source;
 use super::view::Kernel;
-use crate::format::TextureFormat;
 use crate::format::texel::{HalfRounding, pack};
+use crate::format::{Kind, TextureFormat};
 use crate::simd::{Floats, Ints, Simd, each, inlined};
 use quadrille_frontend::ir::{Dim, SampleOp};
 use quadrille_jit::abi::{CALL_CELLS, Cell, RESULT_CELL};
@@ -180,7 +180,13 @@ pub(super) fn quantise<S: Simd>(s: S, format: TextureFormat, reference: S::F) ->
 /// R-SAMP-21.
 fn border(format: TextureFormat, d: &SamplerDescriptor) -> Option<[u8; 16]> {
     let used = d.address.contains(&AddressMode::ClampToBorder);
-    used.then(|| pack(format, d.border.map(f32::to_bits), HalfRounding::NearestEven))
+    // Integer formats have an integer border.
+    let word = |v: f32| match format.info().kind {
+        Kind::Uint => v as u32,
+        Kind::Sint => (v as i32).cast_unsigned(),
+        Kind::Unorm | Kind::Snorm | Kind::Float => v.to_bits(),
+    };
+    used.then(|| pack(format, d.border.map(word), HalfRounding::NearestEven))
 }
 
 /// The sampler's result, components in memory order.
@@ -299,4 +305,25 @@ fn gather<S: Simd>(source: &Source<'_, S>, request: &Request<'_, S>, family: &Fa
     // Counter-clockwise from the lower left.
     let [upper_left, upper_right, lower_left, lower_right] = values;
     [lower_left, lower_right, upper_right, upper_left]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R-SAMP-21: integers are the border's numbers, not its bits.
+    #[test]
+    fn r_samp_21_borders_of_integers() {
+        let d = SamplerDescriptor {
+            address: [AddressMode::ClampToBorder; 3],
+            border: [1.0, -3.0, 200.0, 70000.0],
+            ..SamplerDescriptor::default()
+        };
+        let texel = |format, bytes: usize| border(format, &d).expect("a border")[..bytes].to_vec();
+        assert_eq!(texel(TextureFormat::Rgba8Uint, 4), [1, 0, 200, 255]);
+        assert_eq!(texel(TextureFormat::Rgba8Sint, 4), [1, 0xfd, 127, 127]);
+        assert_eq!(texel(TextureFormat::Rg16Sint, 4), [1, 0, 0xfd, 0xff]);
+        assert_eq!(texel(TextureFormat::Rg32Uint, 8), [1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(texel(TextureFormat::R8Unorm, 1), [255]);
+    }
 }
