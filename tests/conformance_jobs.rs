@@ -13,6 +13,7 @@ fn all_pass(backend: Backend) {
     .expect("a device");
     let batch = Batch {
         device: &device,
+        load: Default::default(),
         out_dir: None,
         options: PrepareOptions::default(),
     };

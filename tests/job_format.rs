@@ -449,6 +449,7 @@ fn a_failed_job_does_not_stop_the_others() {
     let device = device();
     let batch = Batch {
         device: &device,
+        load: Default::default(),
         out_dir: None,
         options: PrepareOptions::default(),
     };

@@ -124,6 +124,7 @@ fn law_r4_conformance_jobs() {
             let counts = job.file_stem().is_some_and(|name| name == "queries");
             let batch = Batch {
                 device: if counts { &usual } else { &single },
+                load: Default::default(),
                 out_dir: None,
                 options: PrepareOptions::default(),
             };

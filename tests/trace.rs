@@ -211,6 +211,26 @@ fn reasons_are_named() {
     assert!((5..=6).contains(&iterations), "{iterations} iterations");
 }
 
+/// However many primitives reach a pixel, a trace stays small, and says what it lacks.
+#[test]
+fn fragments_are_bounded() {
+    let (file, _) = reasons();
+    let many = REASONS.replace(
+        r#""vertexCount": 3, "firstInstance": 7"#,
+        r#""vertexCount": 6000, "firstInstance": 7"#,
+    );
+    std::fs::write(&file.0, many).expect("writable");
+    let loaded = load(&file.0, &LoadOptions::default()).expect("a job");
+    let t = trace(&loaded, [4, 3], 1, 0);
+    let recorded: usize = t.draws.iter().map(|d| d.fragments.len()).sum();
+    assert_eq!(recorded, quadrille::trace::MAX_FRAGMENTS);
+    assert_eq!(
+        t.fragments_left_out,
+        2005 - recorded as u64,
+        "2000 of one draw, and one each of five more"
+    );
+}
+
 #[test]
 fn limits_and_mistakes() {
     let (_file, loaded) = reasons();

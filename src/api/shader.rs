@@ -52,6 +52,8 @@ struct Inner {
     label: Label,
     device: Arc<Shared>,
     module: Module,
+    /// Whose text it is, if it is GLSL's.
+    glsl: Option<Stage>,
 }
 
 impl std::fmt::Debug for ShaderModule {
@@ -74,6 +76,10 @@ impl Device {
             label: Label::new(d.label),
             device: self.shared().clone(),
             module,
+            glsl: match d.source {
+                ShaderSource::Glsl { stage, .. } => Some(stage),
+                _ => None,
+            },
         })))
     }
 }
@@ -103,9 +109,27 @@ impl ShaderModule {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Its text.
-    pub(super) fn text(&self) -> &str {
-        self.0.module.text()
+    /// The shader as a job file has it.
+    pub(super) fn for_job(&self) -> serde_json::Value {
+        let mut lines: Vec<&str> = self.0.module.text().split('\n').collect();
+        match (&self.0.module, self.0.glsl) {
+            (Module::Spirv(module), _) => {
+                let bytes = module.words().iter().flat_map(|word| word.to_le_bytes());
+                let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
+                serde_json::json!({ "hex": hex, "language": "spirv" })
+            }
+            (Module::Naga(_), None) => serde_json::json!({ "text": lines, "language": "wgsl" }),
+            (Module::Naga(_), Some(stage)) => {
+                // A job's GLSL says its stage itself; nothing may stand before its version.
+                let version = lines.iter().position(|line| line.trim_start().starts_with("#version"));
+                let pragma = match stage {
+                    Stage::Vertex => "#pragma shader_stage(vertex)",
+                    _ => "#pragma shader_stage(fragment)",
+                };
+                lines.insert(version.map_or(0, |at| at + 1), pragma);
+                serde_json::json!({ "text": lines, "language": "glsl" })
+            }
+        }
     }
 
     pub(super) fn device_id(&self) -> u64 {

@@ -3,7 +3,7 @@
 use super::common::{CommonArgs, Failure, LogLevel};
 use super::{interrupt, report};
 use quadrille::files;
-use quadrille::job::{Batch, Outcome, PrepareOptions, Status};
+use quadrille::job::{Batch, LoadOptions, Outcome, PrepareOptions, Status};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -14,6 +14,8 @@ pub struct Args<'a> {
     pub json: Option<&'a Path>,
     /// Where outputs go.
     pub out_dir: Option<&'a Path>,
+    /// What compiles GLSL and HLSL.
+    pub load: LoadOptions,
     /// How jobs are prepared.
     pub options: PrepareOptions,
     /// Options of all commands.
@@ -36,6 +38,7 @@ pub fn run(args: &Args<'_>, jobs: &[PathBuf]) -> Result<(), Failure> {
     let batch = Batch {
         device: &device,
         out_dir: args.out_dir,
+        load: args.load.clone(),
         options: args.options,
     };
     let cancel = interrupt::flag();

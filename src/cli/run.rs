@@ -200,6 +200,7 @@ fn batch_args(args: &Args) -> Result<super::batch::Args<'_>, Failure> {
         (args.output.is_some(), "--output"),
         (args.frames.get() > 1, "--frames"),
         (args.warmup > 0, "--warmup"),
+        (args.max_seconds.is_finite(), "--max-seconds"),
     ];
     if let Some((_, option)) = one.into_iter().find(|(given, _)| *given) {
         return Err(Failure::Usage(format!(
@@ -209,6 +210,10 @@ fn batch_args(args: &Args) -> Result<super::batch::Args<'_>, Failure> {
     Ok(super::batch::Args {
         json: args.json.as_deref(),
         out_dir: args.out_dir.as_deref(),
+        load: LoadOptions {
+            glslang: args.glslang.clone(),
+            ..LoadOptions::default()
+        },
         options: PrepareOptions { scale: args.scale.0 },
         common: &args.common,
     })

@@ -97,6 +97,9 @@ fn text(trace: &Trace, brief: bool) -> String {
     for (number, draw) in trace.draws.iter().enumerate() {
         summary(&mut out, number, draw);
     }
+    if trace.fragments_left_out > 0 {
+        _ = writeln!(out, "{} more fragments reached the pixel", trace.fragments_left_out);
+    }
     if brief {
         return out;
     }

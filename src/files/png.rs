@@ -25,7 +25,7 @@ pub enum PngError {
     #[error(transparent)]
     File(#[from] FileError),
     /// Its content: malformed, truncated or too large.
-    #[error("`{}` is not a readable PNG image: {reason}", path.display())]
+    #[error("`{}` is not a readable image: {reason}", path.display())]
     Decode {
         /// The file.
         path: PathBuf,

@@ -65,6 +65,8 @@ pub struct Batch<'b> {
     pub device: &'b Device,
     /// Where outputs go: to a directory of the job's name in this one.
     pub out_dir: Option<&'b Path>,
+    /// What loading may take, and what compiles GLSL and HLSL.
+    pub load: LoadOptions,
     /// How jobs are prepared.
     pub options: PrepareOptions,
 }
@@ -99,7 +101,7 @@ impl Batch<'_> {
     }
 
     fn run_inner(&self, job: &Path, cancel: &CancelFlag, cites: &mut Vec<String>) -> Result<(), JobError> {
-        let loaded = load(job, &LoadOptions::default())?;
+        let loaded = load(job, &self.load)?;
         cites.clone_from(&loaded.job.cites);
         let mut prepared = loaded.prepare(self.device, &self.options)?;
         prepared.frame(cancel)?;

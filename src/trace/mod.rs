@@ -15,6 +15,9 @@ use crate::{CancelFlag, Device, DeviceDescriptor, DeviceError, api};
 use std::sync::Arc;
 use watcher::Watcher;
 
+/// Most fragments of a pixel that are recorded.
+pub const MAX_FRAGMENTS: usize = 1_000;
+
 /// What is traced.
 #[derive(Clone, Debug)]
 pub struct TraceOptions {
@@ -22,7 +25,7 @@ pub struct TraceOptions {
     pub pixel: [u32; 2],
     /// Record instructions of this draw only (counted over all passes, from 0); of all draws if left out.
     pub draw: Option<usize>,
-    /// Most instructions that are recorded.
+    /// Most instructions that are recorded; and, besides, at most [`MAX_FRAGMENTS`] fragments.
     pub limit: usize,
     /// Most bytes of buffers and textures.
     pub memory_limit: Option<u64>,
@@ -81,6 +84,8 @@ pub struct Trace {
     pub draws: Vec<TracedDraw>,
     /// Instructions that were executed but not recorded, since the limit was reached.
     pub left_out: u64,
+    /// Fragments of the pixel that were not recorded.
+    pub fragments_left_out: u64,
 }
 
 /// A draw.
@@ -283,11 +288,12 @@ pub fn trace_pixel(loaded: &Loaded, options: &TraceOptions, cancel: &CancelFlag)
         });
     }
     let mut draws: Vec<TracedDraw> = logged.iter().map(|d| draw(d, options.pixel)).collect();
-    let left_out = watcher.finish(&mut draws);
+    let (left_out, fragments_left_out) = watcher.finish(&mut draws);
     Ok(Trace {
         pixel: options.pixel,
         draws,
         left_out,
+        fragments_left_out,
     })
 }
 

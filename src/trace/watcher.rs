@@ -1,6 +1,6 @@
 //! Watches the interpreter: notes and instructions of the quads that hold the pixel become fragments.
 
-use super::{Color, Fragment, Kept, Number, Place, Sample, Step, Tests, TraceOptions, TracedDraw};
+use super::{Color, Fragment, Kept, MAX_FRAGMENTS, Number, Place, Sample, Step, Tests, TraceOptions, TracedDraw};
 use quadrille_frontend::ir::text::print_instruction;
 use quadrille_frontend::ir::{Inst, Kind, Op, SpanId, Value};
 use quadrille_jit::Program;
@@ -25,6 +25,7 @@ struct Seen {
     shading: bool,
     recorded: usize,
     left_out: u64,
+    fragments_left_out: u64,
 }
 
 impl Watcher {
@@ -37,15 +38,15 @@ impl Watcher {
         }
     }
 
-    /// Gives the fragments to their draws, and how many steps were left out.
-    pub fn finish(&self, draws: &mut [TracedDraw]) -> u64 {
+    /// Gives the fragments to their draws, and how many steps and fragments were left out.
+    pub fn finish(&self, draws: &mut [TracedDraw]) -> (u64, u64) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         for (draw, fragment) in seen.fragments.drain(..) {
             if let Some(draw) = draws.get_mut(draw) {
                 draw.fragments.push(fragment);
             }
         }
-        seen.left_out
+        (seen.left_out, seen.fragments_left_out)
     }
 }
 
@@ -58,6 +59,10 @@ impl Watch for Watcher {
             return false;
         }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.fragments.len() >= MAX_FRAGMENTS {
+            seen.fragments_left_out += 1;
+            return false;
+        }
         let fragment = Fragment {
             lane: lane as usize,
             ..Fragment::default()

@@ -265,6 +265,7 @@ fn queries_are_captured() {
     std::fs::write(&path, job.to_string()).expect("written");
     let batch = Batch {
         device: &device,
+        load: Default::default(),
         out_dir: None,
         options: PrepareOptions::default(),
     };

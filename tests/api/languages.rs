@@ -201,3 +201,31 @@ fn mistakes_in_every_language_are_told() {
         &["broken", "OpNonsense"],
     );
 }
+
+/// What was made of SPIR-V or GLSL comes back from a capture as that.
+#[test]
+fn captures_keep_the_language() {
+    let f = Fill::new();
+    let vertex = compiled(
+        &f.device,
+        ShaderSource::Glsl {
+            shader: GLSL.into(),
+            stage: ShaderStage::Vertex,
+        },
+    );
+    let fragment = compiled(&f.device, ShaderSource::SpirVAssembly(ASSEMBLY_FRAGMENT.into()));
+    let path = std::env::temp_dir().join(format!("quadrille-languages-{}.json", std::process::id()));
+    let capture = f.device.capture(&path).expect("begins");
+    let expected = pixels(&vertex, &fragment, &f);
+    capture.finish().expect("written");
+    let loaded = quadrille::job::load(&path, &Default::default());
+    let text = std::fs::read_to_string(&path).expect("there");
+    std::fs::remove_file(&path).expect("removed");
+    assert!(text.contains("\"spirv\"") && text.contains("\"glsl\""), "{text}");
+    let loaded = loaded.expect("is a job");
+    let mut prepared = loaded.prepare(&f.device, &Default::default()).expect("prepares");
+    prepared.frame(&CancelFlag::new()).expect("renders");
+    let image = prepared.read_output().expect("has an image");
+    let (again, _) = image.bytes.as_chunks::<4>();
+    assert_eq!(again, expected);
+}

@@ -198,8 +198,7 @@ impl Objects {
         let index = known.unwrap_or(self.shaders.len());
         let name = name(m.label(), index);
         if known.is_none() {
-            let lines: Vec<_> = m.text().split('\n').collect();
-            self.add("shaders", &name, json!({ "text": lines, "language": "wgsl" }));
+            self.add("shaders", &name, m.for_job());
             self.shaders.push(m.clone());
         }
         name

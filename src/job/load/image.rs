@@ -2,7 +2,8 @@
 
 use super::files::Files;
 use super::texture_file::is_texture_file;
-use crate::files::png::{self, PngError};
+use crate::files::image;
+use crate::files::png::PngError;
 use crate::job::error::JobError;
 use crate::job::model;
 use crate::job::words::DimensionWord;
@@ -71,7 +72,7 @@ impl Files<'_> {
         for (layer, file) in (0..).zip(files) {
             let at = format!("{at}.png[{layer}]");
             let path = self.resolve(file, &at)?;
-            let png = png::read(&path, self.options.max_image_side).map_err(|source| match source {
+            let png = image::read(&path, self.options.max_image_side).map_err(|source| match source {
                 PngError::File(e) => self.failed(&at, e),
                 source => JobError::Image {
                     job: self.job.to_owned(),

@@ -71,7 +71,8 @@ pub struct Texture {
     /// What it may be used for; by default everything that its format allows.
     #[serde(default, deserialize_with = "words::list")]
     pub usage: Vec<TextureUsageWord>,
-    /// A PNG for every array layer or cube face.
+    /// A PNG, JPEG, TGA or WebP file for every array layer or cube face.
+    #[serde(alias = "images")]
     pub png: Option<Vec<String>>,
     /// Raw texels of level 0, layer after layer; or a DDS or KTX2 file with levels, layers, faces or slices.
     pub file: Option<String>,
